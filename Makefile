@@ -1,0 +1,37 @@
+# Every target sets up what it needs: a virtual environment in .venv, nothing outside this folder.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+
+.PHONY: run test lint bench clean
+.DELETE_ON_ERROR:
+
+run: $(READY)  ## Replay the demo conversation: folds, memory, proof
+	@$(BIN)/infold replay --demo --database sqlite:///demo.db --fresh
+
+test: lint  ## All tests, and the checks they rest on
+	@$(BIN)/python -m pytest
+
+lint: $(READY)  ## Style, types, and who may import whom
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports --no-logo 2>/dev/null || $(BIN)/lint-imports
+
+bench: $(READY)  ## Speed and size, as ratios in one run; writes bench/results/
+	@$(BIN)/python -m bench.turn
+	@$(BIN)/python -m bench.size
+	@$(BIN)/python -m bench.imports
+
+clean:  ## Remove everything the other targets made
+	rm -rf $(VENV) demo.db* build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(READY): pyproject.toml constraints.txt
+	@test -d $(VENV) || $(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+	  || { echo "infold needs Python 3.11 or newer; run: make PYTHON=/path/to/python3.11"; rm -rf $(VENV); exit 1; }
+	@echo "Setting up .venv (once; about half a minute) …"
+	@$(BIN)/python -m pip install -q --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	@touch $@

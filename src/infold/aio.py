@@ -1,0 +1,250 @@
+"""AsyncMemory and AsyncChat: the same methods, awaited. The work runs in one thread, off the event loop."""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from datetime import datetime
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
+
+from infold.memory import ChatInfo, Memory
+
+if TYPE_CHECKING:
+    from infold.audit import Proof
+    from infold.chat import Chat, FoldStats, LastSummarization, MemoryState, MessageLike
+    from infold.context import Context
+    from infold.folder import Summarizer
+    from infold.ledger.store import Event
+    from infold.messages import Message
+    from infold.policy import Policy
+    from infold.presets import SummarizationConfig
+    from infold.records import SummaryRecord
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+class _Hop:
+    """One thread; every public method is one trip there and back."""
+
+    def __init__(self) -> None:
+        self._executor = ThreadPoolExecutor(1, thread_name_prefix="infold-async")
+
+    async def __call__(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._executor, functools.partial(work, *args, **kwargs))
+
+    def close(self) -> None:
+        self._executor.shutdown()
+
+
+class AsyncMemory:
+    """`Memory` for asyncio. The database opens on first use."""
+
+    def __init__(
+        self,
+        url: str = "sqlite:///infold.db",
+        *,
+        summarizer: Summarizer | None = None,
+        on_event: Callable[[Event], None] | None = None,
+        clock: Callable[[], int] | None = None,
+        ids: Callable[[], str] | None = None,
+        create: bool = True,
+    ) -> None:
+        self._open = functools.partial(
+            Memory, url, summarizer=summarizer, on_event=on_event, clock=clock, ids=ids, create=create
+        )
+        self._memory: Memory | None = None
+        self._hop = _Hop()
+
+    def _sync(self) -> Memory:
+        if self._memory is None:
+            self._memory = self._open()
+        return self._memory
+
+    async def chat(
+        self,
+        id: str,
+        *,
+        user: str | None = None,
+        preset: str | None = None,
+        system: str | None = None,
+        context_window: int | None = None,
+        title: str | None = None,
+        config: Policy | SummarizationConfig | None = None,
+        wait: bool = False,
+    ) -> AsyncChat:
+        """Open a chat, creating it on first use; see `Memory.chat`."""
+
+        def work() -> Chat:
+            return self._sync().chat(
+                id,
+                user=user,
+                preset=preset,
+                system=system,
+                context_window=context_window,
+                title=title,
+                config=config,
+                wait=wait,
+            )
+
+        return AsyncChat(await self._hop(work), self._hop)
+
+    async def chats(self) -> list[ChatInfo]:
+        """All chats, oldest first."""
+        return await self._hop(lambda: self._sync().chats())
+
+    async def verify(self) -> Proof:
+        """The no-loss and integrity proof for every chat."""
+        return await self._hop(lambda: self._sync().verify())
+
+    async def settle(self) -> None:
+        """Wait for all background folds."""
+        # Not through the hop: waiting there would keep every other call waiting too.
+        await asyncio.to_thread((await self._hop(self._sync)).settle)
+
+    async def close(self) -> None:
+        """Finish background folds and close the database."""
+        if self._memory is not None:
+            await asyncio.to_thread(self._memory.background.settle)
+            await self._hop(self._memory.close)
+        self._hop.close()
+
+    async def __aenter__(self) -> AsyncMemory:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+
+class AsyncChat:
+    """`Chat` for asyncio; properties are awaited too: `await chat.summary`."""
+
+    def __init__(self, chat: Chat, hop: _Hop) -> None:
+        self._chat = chat
+        self._hop = hop
+
+    @property
+    def id(self) -> str:
+        return self._chat.id
+
+    async def add(
+        self,
+        message: MessageLike | Iterable[MessageLike],
+        *,
+        id: str | None = None,
+        created_at: int | str | datetime | None = None,
+        model_variant: str | None = None,
+        repair: bool = False,
+    ) -> Message | list[Message]:
+        """See `Chat.add`."""
+        return await self._hop(
+            self._chat.add, message, id=id, created_at=created_at, model_variant=model_variant, repair=repair
+        )
+
+    async def context(
+        self,
+        query: str | MessageLike | None = None,
+        *,
+        max_tokens: int | None = None,
+        tools: Sequence[Mapping[str, Any]] | None = None,
+        reserve_output: int = 0,
+        sources: Sequence[str] | None = None,
+    ) -> Context:
+        """See `Chat.context`."""
+        return await self._hop(
+            self._chat.context,
+            query,
+            max_tokens=max_tokens,
+            tools=tools,
+            reserve_output=reserve_output,
+            sources=sources,
+        )
+
+    def _get(self, name: str) -> Awaitable[Any]:
+        return self._hop(getattr, self._chat, name)
+
+    @property
+    def summary(self) -> Awaitable[str]:
+        return self._get("summary")
+
+    @property
+    def memory(self) -> Awaitable[MemoryState]:
+        return self._get("memory")
+
+    @property
+    def records(self) -> Awaitable[list[SummaryRecord]]:
+        return self._get("records")
+
+    @property
+    def last_summarization(self) -> Awaitable[LastSummarization | None]:
+        return self._get("last_summarization")
+
+    @property
+    def policy(self) -> Awaitable[Policy]:
+        return self._get("policy")
+
+    @property
+    def title(self) -> Awaitable[str | None]:
+        return self._get("title")
+
+    async def messages(self, *, after: int = 0, limit: int = 1000) -> list[Message]:
+        """See `Chat.messages`."""
+        return await self._hop(self._chat.messages, after=after, limit=limit)
+
+    async def events(self) -> list[Event]:
+        """See `Chat.events`."""
+        return await self._hop(self._chat.events)
+
+    async def stats(self) -> FoldStats:
+        """See `Chat.stats`."""
+        return await self._hop(self._chat.stats)
+
+    async def verify(self) -> Proof:
+        """See `Chat.verify`."""
+        return await self._hop(self._chat.verify)
+
+    async def fold(self) -> bool:
+        """See `Chat.fold`."""
+        return await self._hop(self._chat.fold)
+
+    async def settle(self) -> None:
+        """See `Chat.settle`."""
+        await asyncio.to_thread(self._chat.settle)
+
+    async def pin(self, text: str) -> str:
+        """See `Chat.pin`."""
+        return await self._hop(self._chat.pin, text)
+
+    async def unpin(self, id: str) -> None:
+        """See `Chat.unpin`."""
+        await self._hop(self._chat.unpin, id)
+
+    async def set_policy(self, policy: str | Policy | SummarizationConfig) -> None:
+        """See `Chat.set_policy`."""
+        await self._hop(self._chat.set_policy, policy)
+
+    async def update(
+        self,
+        *,
+        user: str | None = None,
+        system: str | None = None,
+        title: str | None = None,
+        context_window: int | None = None,
+    ) -> None:
+        """See `Chat.update`."""
+        await self._hop(self._chat.update, user=user, system=system, title=title, context_window=context_window)
+
+    async def rewind(self, message_id: str) -> int:
+        """See `Chat.rewind`."""
+        return await self._hop(self._chat.rewind, message_id)
+
+    async def delete(self) -> None:
+        """See `Chat.delete`."""
+        await self.settle()
+        await self._hop(self._chat.delete)

@@ -1,0 +1,408 @@
+"""Building a context: sections in the policy's order, trimmed in the policy's order, never over budget. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from infold.context import Context, Piece, View
+from infold.errors import BudgetError
+from infold.excerpts import MIN_EXCERPT, excerpt_message, water_level
+from infold.folding.extractive import digest
+from infold.folding.merge import rank
+from infold.items import FACT, LEAF, LONG, Item, block_tokens, render
+from infold.messages import Message
+from infold.tokens import MESSAGE_OVERHEAD, REQUEST_OVERHEAD, count, count_cached, message_tokens
+from infold.units import question, repair, turns, units
+
+# Fixed first lines. They mark what infold put into a request, so that it is never taken for conversation.
+POLICY_SNIPPET = (
+    "[infold memory policy] The memory below was written from earlier messages of this chat. Treat it as background: "
+    "prefer what the user says now, never invent what it does not say, and do not mention it unless asked."
+)
+PINS_HEADER = "[infold memory] Pinned, always valid:"
+FACTS_HEADER = "[infold memory] Known facts:"
+SUMMARY_HEADER = "[infold memory] What earlier messages of this chat established:"
+LEAVES_HEADER = "[infold memory] From messages folded recently:"
+SOURCES_HEADER = "[infold sources] Retrieved for the next question:"
+BRIDGE_HEADER = "[infold bridge]"
+BACKGROUND = "BACKGROUND – PRIOR CONVERSATION SUMMARY (use only if relevant):"
+
+
+def assemble(
+    view: View,
+    budget: int,
+    *,
+    query: Message | None = None,
+    tools_tokens: int = 0,
+    sources: Sequence[str] = (),
+) -> Context:
+    """Build the context of a chat within a budget. Raises BudgetError where even what must be there does not fit."""
+    draft = _Draft(view, budget, query, tools_tokens, sources)
+    draft.check_fixed()
+    draft.trim()
+    draft.excerpt()
+    return draft.render()
+
+
+def memory_tokens(view: View) -> int:
+    """Tokens of everything memory adds to a request when nothing is trimmed."""
+    return sum(block.tokens for block in _blocks(view).values())
+
+
+@dataclass(slots=True)
+class _Block:
+    """A section that is one system message made of items."""
+
+    header: str
+    items: list[Item]
+    reason: str
+
+    @property
+    def text(self) -> str:
+        return f"{self.header}\n{render(self.items)}"
+
+    @property
+    def tokens(self) -> int:
+        """Line by line; tokens never join across a line break, so the whole text is not larger."""
+        return MESSAGE_OVERHEAD + count_cached(self.header + "\n") + block_tokens(self.items) if self.items else 0
+
+
+def _blocks(view: View) -> dict[str, _Block]:
+    layers: dict[str, list[Item]] = {FACT: [], LONG: [], LEAF: []}
+    for item in view.items:
+        layers[item.layer].append(item)
+    header = SUMMARY_HEADER
+    if view.policy.name == "chain" and view.depth >= 0:
+        header = f"[summary-depth:{view.depth}] {SUMMARY_HEADER}"
+    apart = "pins" in view.policy.order
+    return {
+        "pins": _Block(PINS_HEADER, list(view.pins) if apart else [], "pinned"),
+        "facts": _Block(FACTS_HEADER, layers[FACT], "lasting facts"),
+        "summary": _Block(header, [*([] if apart else view.pins), *layers[LONG]], "folded messages"),
+        "leaves": _Block(LEAVES_HEADER, layers[LEAF], "recently folded messages"),
+    }
+
+
+class _Draft:
+    """A context being fitted to its budget."""
+
+    def __init__(
+        self, view: View, budget: int, query: Message | None, tools_tokens: int, sources: Sequence[str]
+    ) -> None:
+        self.view = view
+        self.policy = view.policy
+        self.budget = budget
+        self.tools_tokens = tools_tokens
+        self.left_out: list[Piece] = []
+        self.blocks = _blocks(view)
+        self.sources = [f"[{at}] {text}\n" for at, text in enumerate(sources, 1)]
+        self.source_tokens = [count(line) for line in self.sources]
+        self.fixed = REQUEST_OVERHEAD + tools_tokens
+        if "policy" in self.policy.order:
+            self.fixed += MESSAGE_OVERHEAD + count_cached(POLICY_SNIPPET)
+        if view.system is not None:
+            self.fixed += MESSAGE_OVERHEAD + count_cached(view.system)
+        self._split(query)
+        # Room for the bridge, once there is one. It does not depend on what is left over, so that the bridge's
+        # text stays the same until the cut moves.
+        self.reserve = min(max(budget // 8, 48), 400)
+        self.cut = 0  # units of the tail that go to the bridge
+
+    def _split(self, query: Message | None) -> None:
+        """The question, what follows it (an agent at work), and the tail before it in whole units."""
+        messages = _counted(repair(self.view.messages))
+        if query is not None:
+            first = end = len(messages)
+            self.query = [query]
+        elif self.view.asked:
+            first = end = 0
+            self.query = list(self.view.asked)
+        else:
+            first, end = question(messages)
+            self.query = list(messages[first:end])
+        closed, following = messages[:first], messages[end:]
+        self.tail = [closed[u.first : u.last + 1] for u in units(closed)]
+        self.closed = len(self.tail)
+        work = [following[u.first : u.last + 1] for u in units(following)]
+        self.last = work.pop() if work else []  # what the agent needs to go on
+        self.tail += work
+        self.unit_tokens = [sum(m.tokens for m in unit) for unit in self.tail]
+
+    # Fitting -------------------------------------------------------------------------------------------
+
+    def check_fixed(self) -> None:
+        least = self.fixed + sum(item.tokens for item in self.view.pins)
+        if least >= self.budget:
+            raise BudgetError(
+                f"the system prompt, pins and tools alone take {least} tokens, but the budget is {self.budget}; "
+                "raise max_tokens (or context_window), lower reserve_output, or shorten them"
+            )
+
+    def _has_bridge(self) -> bool:
+        return self.cut > 0 or self.view.older is not None
+
+    def _sources_tokens(self) -> int:
+        if not self.sources:
+            return 0
+        return MESSAGE_OVERHEAD + count_cached(SOURCES_HEADER + "\n") + sum(self.source_tokens)
+
+    def _spoken(self) -> list[Message]:
+        """Every message shown as it was said."""
+        return [*(m for unit in self.tail[self.cut :] for m in unit), *self.query, *self.last]
+
+    def _frame(self) -> int:
+        """Tokens of everything but the messages shown as they were said."""
+        blocks = sum(block.tokens for block in self.blocks.values())
+        return self.fixed + blocks + self._sources_tokens() + (self.reserve if self._has_bridge() else 0)
+
+    def _total(self) -> int:
+        return self._frame() + sum(m.tokens for m in self._spoken())
+
+    def _over(self) -> bool:
+        return self._total() > self.budget
+
+    def trim(self) -> None:
+        # Sources may not push memory out: above half the budget they give way first.
+        while self.sources and self._sources_tokens() > self.budget // 2 and self._over():
+            self._drop_source()
+        for section, floor in self.policy.trim:
+            if not self._over():
+                return
+            if section == "recent":
+                self._trim_tail(floor)
+            elif section == "sources":
+                while self.sources and self._over():
+                    self._drop_source()
+            elif section == "leaves":
+                self._trim_leaves()
+            else:
+                self._trim_items(section)
+
+    def _drop_source(self) -> None:
+        self.sources.pop()
+        self._leave_out("sources", f"source {len(self.sources) + 1}", self.source_tokens.pop(), "last source first")
+
+    def _trim_items(self, section: str) -> None:
+        block = self.blocks[section]
+        loose = rank([item for item in block.items if item not in self.view.pins])
+        while loose and self._over():
+            item = loose.pop()
+            block.items.remove(item)
+            self._leave_out(section, item.text, item.tokens, "least durable first")
+
+    def _trim_leaves(self) -> None:
+        block = self.blocks["leaves"]
+        while block.items and self._over():
+            oldest = min(item.fold for item in block.items)
+            tokens = sum(item.tokens for item in block.items if item.fold == oldest)
+            block.items = [item for item in block.items if item.fold != oldest]
+            self._leave_out("leaves", f"summary of fold {oldest}", tokens, "oldest first")
+
+    def _trim_tail(self, floor: int) -> None:
+        """Move the oldest units to the bridge, in blocks, so that the next contexts share this one's prefix."""
+        most = self._most_cut(floor)
+        block = max(self.budget // 8, 1)
+        frame = self._frame() + (0 if self._has_bridge() else self.reserve)
+        room = self.budget - frame - sum(m.tokens for m in (*self.query, *self.last))
+        before, rest = 0, sum(self.unit_tokens)
+        choice = None
+        for at in range(1, most + 1):
+            size = self.unit_tokens[at - 1]
+            ends_block = (before + size) // block > before // block
+            before, rest = before + size, rest - size
+            if at > self.cut and rest <= room:
+                choice = choice or at
+                if ends_block:
+                    choice = at
+                    break
+        self.cut = max(self.cut, choice or most)
+
+    def _most_cut(self, floor: int) -> int:
+        """Units that may go when the newest `floor` turns stay."""
+        if not floor:
+            return len(self.tail)
+        starts = [turn.first for turn in turns([m for unit in self.tail[: self.closed] for m in unit])]
+        start = starts[max(0, len(starts) - floor)] if starts else 0
+        at = 0
+        for index, unit in enumerate(self.tail):
+            if at + len(unit) > start:
+                return index
+            at += len(unit)
+        return len(self.tail)
+
+    def excerpt(self) -> None:
+        """Cut what must stay but is too large to head and tail; the question and the agent's last step go last."""
+        while self._over():
+            spoken = self._spoken()
+            room = self.budget - self._frame()
+            level = water_level([m.tokens for m in spoken], room)
+            tail_left = self.cut < len(self.tail)
+            if level >= MIN_EXCERPT or not (tail_left or self.last):
+                short = [excerpt_message(m, level) for m in spoken]
+                if None not in short:
+                    self._replace([m for m in short if m is not None])
+                    continue
+            if tail_left:
+                self.cut = len(self.tail)
+            elif self.last:  # the agent's last step cannot be shown at all: it joins the bridge
+                self.tail.append(self.last)
+                self.unit_tokens.append(sum(m.tokens for m in self.last))
+                self.last, self.cut = [], len(self.tail)
+            elif any(block.items for name, block in self.blocks.items() if name != "pins" and self._loose(name)):
+                for name in self.blocks:
+                    self._drop_loose(name)
+            else:
+                raise BudgetError(
+                    f"a context of {self.budget} tokens is too small: the system prompt, pins, tools and bridge take "
+                    f"{self._frame()}, and the question needs at least {MIN_EXCERPT}; raise max_tokens, lower "
+                    "reserve_output, or shorten the system prompt"
+                )
+
+    def _loose(self, name: str) -> list[Item]:
+        return [item for item in self.blocks[name].items if item not in self.view.pins]
+
+    def _drop_loose(self, name: str) -> None:
+        for item in self._loose(name):
+            self.blocks[name].items.remove(item)
+            self._leave_out(name, item.text, item.tokens, "no room beside the question")
+
+    def _replace(self, short: list[Message]) -> None:
+        cut = iter(short)
+        for index in range(self.cut, len(self.tail)):
+            self.tail[index] = [self._note(m, next(cut)) for m in self.tail[index]]
+        self.query = [self._note(m, next(cut)) for m in self.query]
+        self.last = [self._note(m, next(cut)) for m in self.last]
+
+    def _note(self, whole: Message, short: Message) -> Message:
+        if short is not whole:
+            what = f"middle of message {whole.seq}" if whole.seq else "middle of the question"
+            self._leave_out("recent", what, whole.tokens - short.tokens, "too large: head and tail are shown")
+        return short
+
+    def _leave_out(self, layer: str, what: str, tokens: int, why: str) -> None:
+        self.left_out.append(Piece(layer, what, tokens, f"budget: {why}"))
+
+    # Rendering -----------------------------------------------------------------------------------------
+
+    def render(self) -> Context:
+        bridge, bridge_text = self._bridge()
+        messages: list[Message] = []
+        pieces: list[Piece] = []
+        for section in self.policy.order:
+            for message, piece in self._section(section, bridge_text):
+                messages.append(message)
+                pieces.append(piece)
+        if self.tools_tokens:
+            pieces.append(Piece("tools", "tool definitions", self.tools_tokens, "sent with the request"))
+        used = REQUEST_OVERHEAD + self.tools_tokens + sum(m.tokens for m in messages)
+        assert used <= self.budget, (used, self.budget)
+        shown = self._spoken()
+        counts = {
+            "pins": len(self.view.pins),
+            "facts": len(self.blocks["facts"].items),
+            "summaries": sum(1 for name in ("summary", "leaves") if self.blocks[name].items),
+            "hot_turns": len(turns(shown)),
+            "messages": len(shown),
+            "bridged": bridge[2] if bridge else 0,
+            "sources": len(self.sources),
+            "entities": 0,
+        }
+        wire = [message.wire for message in messages]
+        return Context(
+            wire, used, self.budget, counts, bridge, tuple(pieces), tuple(self.left_out), self._text(bridge_text)
+        )
+
+    def _section(self, section: str, bridge_text: str) -> Iterator[tuple[Message, Piece]]:
+        if section == "policy":
+            yield _system(POLICY_SNIPPET, section, "memory policy", "always first")
+        elif section == "system" and self.view.system is not None:
+            yield _system(self.view.system, section, "system prompt", "always there")
+        elif section in self.blocks and self.blocks[section].items:
+            block = self.blocks[section]
+            yield _system(block.text, section, f"{len(block.items)} lines", block.reason)
+        elif section == "bridge" and bridge_text:
+            yield _system(
+                bridge_text, section, bridge_text.partition("\n")[0], "neither folded yet nor fitting verbatim"
+            )
+        elif section == "recent":
+            for unit in self.tail[self.cut :]:
+                yield from (_said(message, "verbatim tail") for message in unit)
+        elif section == "sources" and self.sources:
+            text = f"{SOURCES_HEADER}\n{''.join(self.sources)}".rstrip("\n")
+            yield _system(text, section, f"{len(self.sources)} sources", "given by the caller")
+        elif section == "query":
+            yield from (_said(message, "the question") for message in self.query)
+            yield from (_said(message, "the agent's last step") for message in self.last)
+
+    def _bridge(self) -> tuple[tuple[int, int, int] | None, str]:
+        """Range, count and as many digests as fit the reserve, newest kept first, shown in order."""
+        if not self._has_bridge():
+            return None, ""
+        hidden = [m for unit in self.tail[: self.cut] for m in unit if m.seq]
+        older = self.view.older
+        places = [m.seq for m in hidden] + (list(older) if older else [])
+        first, last = min(places), max(places)
+        number = len(hidden) + (older[1] - older[0] + 1 if older else 0)
+        noun = "message" if number == 1 else "messages"
+        head = f"{BRIDGE_HEADER} Messages {first}–{last} ({number} {noun}) are not shown in full."
+        room = self.reserve - MESSAGE_OVERHEAD - count(head + "\n")
+        lines: list[str] = []
+        for message in reversed(hidden):
+            line = f"- {digest(message)}\n"
+            room -= count(line)
+            if room < 0:
+                break
+            lines.append(line)
+        for message in hidden:
+            self.left_out.append(
+                Piece("recent", f"message {message.seq}", message.tokens, "budget: oldest first, bridged")
+            )
+        return (first, last, number), f"{head}\n{''.join(reversed(lines))}".rstrip("\n")
+
+    def _text(self, bridge_text: str) -> tuple[str, ...]:
+        """The plain prompt: system, background summary, turns, sources, question."""
+        parts: list[str] = []
+        if "policy" in self.policy.order:
+            parts.append(POLICY_SNIPPET)
+        if self.view.system is not None:
+            parts.append(self.view.system)
+        memory = [item for block in self.blocks.values() for item in block.items]
+        if memory:
+            parts.append(f"{BACKGROUND}\n{render(memory)}")
+        if bridge_text:
+            parts.append(bridge_text)
+        tail = [m for unit in self.tail[self.cut :] for m in unit]
+        parts += ["\n".join(_line(m) for m in tail[turn.first : turn.last + 1]) for turn in turns(tail)]
+        if self.sources:
+            parts.append(f"{SOURCES_HEADER}\n{''.join(self.sources)}".rstrip("\n"))
+        asked = "\n".join(_line(m) for m in (*self.query, *self.last))
+        return tuple([*parts, asked] if asked else parts)
+
+
+def _counted(messages: list[Message]) -> list[Message]:
+    """Messages that a repair made get their tokens too."""
+    return [m if m.tokens else replace(m, tokens=message_tokens(m)) for m in messages]
+
+
+def _system(text: str, layer: str, what: str, reason: str) -> tuple[Message, Piece]:
+    tokens = MESSAGE_OVERHEAD + count_cached(text)
+    return Message("system", text, tokens=tokens), Piece(layer, what, tokens, reason)
+
+
+def _said(message: Message, reason: str) -> tuple[Message, Piece]:
+    what = f"message {message.seq} ({message.role})" if message.seq else message.role
+    return message, Piece("recent" if reason == "verbatim tail" else "query", what, message.tokens, reason)
+
+
+def _line(message: Message) -> str:
+    label = {"user": "User", "assistant": "Assistant", "tool": "Tool"}.get(message.role, "System")
+    if message.tool_calls:
+        calls = ", ".join(
+            f"{c[k]['name']}({c[k].get('arguments', '')})"
+            for c in message.tool_calls
+            for k in c
+            if k in ("function", "custom")
+        )
+        return f"{label}: {message.text} [calls {calls}]".replace(":  [", ": [")
+    return f"{label}: {message.text}"

@@ -1,0 +1,137 @@
+"""The proof: every message is kept, bridged or folded exactly once, and nothing was changed afterwards."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from bisect import bisect_left
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from infold.errors import InfoldError
+from infold.folder import GENESIS, fold_hash
+from infold.items import Item
+from infold.ledger import store
+from infold.ledger.store import ChatRow, Connection, FoldRow
+from infold.policy import Policy
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One thing that is wrong."""
+
+    chat: str
+    what: str
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """The result of `verify`."""
+
+    ok: bool
+    problems: tuple[Problem, ...]
+    chats: int
+    messages: int
+    folded: int
+    """Messages covered by exactly one active fold."""
+    unfolded: int
+    """Messages still verbatim in the window, or bridged."""
+    folds: int
+
+    def __str__(self) -> str:
+        if self.ok:
+            return (
+                f"ok: {self.messages} messages in {self.chats} chats; {self.folded} folded once each by {self.folds} folds, "
+                f"{self.unfolded} verbatim or bridged, 0 missing"
+            )
+        return "\n".join([f"{len(self.problems)} problems:"] + [f"  {p.chat}: {p.what}" for p in self.problems])
+
+
+def verify(connection: Connection, only: int | None = None) -> Proof:
+    """Check every chat (or one): order, hashes, the partition of folds, the chain, sources and units."""
+    problems: list[Problem] = []
+    messages = folded = folds = 0
+    rows = [row for row in store.all_chats(connection) if only in (None, row.key)]
+    names = {row.id for row in rows}
+    for chat, n, first, last, ends in store.gaps(connection):
+        if chat in names:
+            problems.append(Problem(chat, f"fold {n} covers {first}–{last}, but the one before it ends at {ends}"))
+    for row in rows:
+        try:
+            made = store.all_folds(connection, row.key)
+            problems += [Problem(row.id, what) for what in _check_chat(connection, row, made)]
+        except (InfoldError, ValueError, TypeError, KeyError) as error:
+            problems.append(Problem(row.id, f"a row cannot be read: {error}"))
+            made = []
+        messages += row.last_seq
+        folded += row.cursor
+        folds += sum(1 for fold in made if fold.kind == "base" and fold.superseded_by is None)
+    return Proof(not problems, tuple(problems), len(rows), messages, folded, messages - folded, folds)
+
+
+def _check_chat(connection: Connection, row: ChatRow, folds: list[FoldRow]) -> Iterator[str]:
+    Policy.from_json(json.loads(row.policy))
+    hashes: list[bytes] = []
+    users = 0
+    calls: dict[str, int] = {}
+    answers: list[tuple[int, int]] = []
+    for message, stored in store.checked_messages(connection, row.key):
+        if message.seq != len(hashes) + 1:
+            yield f"message {len(hashes) + 1} is missing; the next one is {message.seq}"
+            hashes += [b""] * (message.seq - len(hashes) - 1)
+        if message.sha256 != stored:
+            yield f"message {message.seq} ({message.id}) was changed after it was added"
+        hashes.append(stored)
+        users += message.role == "user"
+        for call_id in message.call_ids:
+            calls[call_id] = message.seq
+        if message.role == "tool" and message.tool_call_id in calls:
+            answers.append((calls.pop(message.tool_call_id), message.seq))
+    if len(hashes) != row.last_seq:
+        yield f"the chat says it has {row.last_seq} messages, but {len(hashes)} are there"
+    if users != row.users:
+        yield f"the chat says it has {row.users} user messages, but {users} are there"
+    yield from _check_folds(row, folds, hashes, answers)
+    yield from _check_items(connection, row, folds)
+
+
+def _check_folds(
+    row: ChatRow, folds: list[FoldRow], hashes: list[bytes], answers: list[tuple[int, int]]
+) -> Iterator[str]:
+    active = [fold for fold in folds if fold.kind == "base" and fold.superseded_by is None]
+    covered = max((fold.last_seq or 0 for fold in active), default=0)
+    if covered != row.cursor:
+        yield f"the cursor is at {row.cursor}, but the folds end at {covered}"
+    if len(folds) != row.folds or [fold.n for fold in folds] != list(range(1, len(folds) + 1)):
+        yield f"the chat says it has {row.folds} folds, but {len(folds)} are there"
+    ends = sorted((fold.last_seq, fold.head_seq, fold.n) for fold in folds if fold.last_seq is not None)
+    for call, answer in answers:
+        for end, head, n in ends[bisect_left(ends, (call, 0, 0)) : bisect_left(ends, (answer, 0, 0))]:
+            if answer <= head:  # a result that came after the fold could not be known to it
+                yield f"fold {n} ends at {end}, between the call {call} and its result {answer}"
+    for fold in folds:
+        if fold.kind != "base" or fold.first_seq is None or fold.last_seq is None:
+            continue
+        if hashlib.sha256(b"".join(hashes[fold.first_seq - 1 : fold.last_seq])).digest() != fold.sources_sha256:
+            yield f"the messages {fold.first_seq}–{fold.last_seq} are not the ones that fold {fold.n} read"
+
+
+def _check_items(connection: Connection, row: ChatRow, folds: list[FoldRow]) -> Iterator[str]:
+    added: dict[int, list[Item]] = {}
+    alive: set[str] = set()
+    for item, died in store.all_items(connection, row.key):
+        added.setdefault(item.fold, []).append(item)
+        if died is None:
+            if item.id in alive:
+                yield f"memory holds the item {item.id} twice"
+            alive.add(item.id)
+        if any(not 1 <= seq <= row.last_seq for seq in item.sources):
+            yield f"the item {item.id} names a source that is not in the chat"
+    link = GENESIS
+    for fold in folds:
+        link = fold_hash(link, fold, added.get(fold.n, []))
+        if link != fold.hash:
+            yield f"fold {fold.n} or one of its items was changed after it was committed"
+            return
+    if link != row.head_hash:
+        yield "the chat's newest fold is not the one it says"

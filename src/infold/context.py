@@ -1,0 +1,100 @@
+"""The token-bounded view handed to a model, and what it says about itself. Pure."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from infold.errors import BudgetError, ConfigError
+from infold.items import Item
+from infold.messages import Message, canonical_json
+from infold.policy import Policy
+
+MAX_BUDGET = 100_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """What a context is made from: a chat at one moment."""
+
+    policy: Policy
+    system: str | None
+    pins: tuple[Item, ...]
+    items: tuple[Item, ...]
+    messages: Sequence[Message]
+    """The unfolded messages, oldest first."""
+    depth: int = -1
+    """Depth of the newest record; -1 without one."""
+    asked: tuple[Message, ...] = ()
+    """The question of the open turn, where a long agent loop has already folded it."""
+    older: tuple[int, int] | None = None
+    """First and last position of unfolded messages too old to be worth loading; they are bridged unseen."""
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """One thing in a context, or left out of it."""
+
+    layer: str
+    what: str
+    tokens: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """Why a context looks the way it does."""
+
+    budget: int
+    tokens: int
+    items: tuple[Piece, ...]
+    left_out: tuple[Piece, ...]
+
+    def __str__(self) -> str:
+        lines = [f"{self.tokens} of {self.budget} tokens"]
+        for title, pieces in (("in the context", self.items), ("left out", self.left_out)):
+            if pieces:
+                lines.append(f"{title}:")
+                lines += [f"  {p.layer:<8} {p.tokens:>6}  {p.what}  ({p.reason})" for p in pieces]
+        return "\n".join(lines)
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """A request's messages, ready to send, and what is known about them."""
+
+    messages: list[dict[str, Any]]
+    tokens: int
+    """Everything the request holds: messages, their scaffolding, tool definitions."""
+    budget: int
+    sources: dict[str, int]
+    """How many pieces of each kind are in it, after trimming."""
+    bridge: tuple[int, int, int] | None
+    """First and last position and number of the messages that are only named, not shown; None if there are none."""
+    _pieces: tuple[Piece, ...] = field(repr=False)
+    _left_out: tuple[Piece, ...] = field(repr=False)
+    _text: tuple[str, ...] = field(repr=False)
+
+    @property
+    def hash(self) -> str:
+        """Hash of the messages: equal contexts, equal hash."""
+        return hashlib.sha256(canonical_json(self.messages).encode()).hexdigest()
+
+    def explain(self) -> Explanation:
+        """For each piece its layer, tokens and reason; and what was left out, and why."""
+        return Explanation(self.budget, self.tokens, self._pieces, self._left_out)
+
+    def to(self, format: str) -> str:
+        """The context in another form; "text" is the plain prompt text."""
+        if format != "text":
+            raise ConfigError(f'unknown context format {format!r}: use "text", or .messages for Chat Completions')
+        return "\n\n".join(self._text)
+
+
+def check_budget(value: object, what: str = "max_tokens") -> int:
+    """A budget that is a sensible number of tokens."""
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 < value <= MAX_BUDGET:
+        raise BudgetError(f"{what} must be a whole number from 1 to {MAX_BUDGET:,}, not {value!r}")
+    return value

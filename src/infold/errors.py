@@ -1,0 +1,71 @@
+"""Every error infold raises on purpose. Each message says what is wrong and what to do about it."""
+
+from __future__ import annotations
+
+
+class InfoldError(Exception):
+    """Base of all errors raised by infold."""
+
+
+class MessageError(InfoldError, ValueError):
+    """A message is not a valid Chat Completions message."""
+
+
+class OrphanResultError(MessageError):
+    """A tool result was added whose call is not waiting for it."""
+
+
+class DuplicateIdError(MessageError):
+    """A message id is already taken by a message with other content."""
+
+
+class ConfigError(InfoldError, ValueError):
+    """A policy, setting or argument has a value that cannot work."""
+
+
+class UnknownPresetError(ConfigError):
+    """No preset has this name."""
+
+
+class PolicyMismatchError(ConfigError):
+    """A chat was reopened with a policy other than the one stored with it."""
+
+
+class BudgetError(InfoldError, ValueError):
+    """A token budget is not a sensible number, or too small for what must be in the context."""
+
+
+class NotFoundError(InfoldError, LookupError):
+    """No such chat, message, pin or file."""
+
+
+class SummarizerError(InfoldError):
+    """The summarizer failed or returned something unusable, and the policy says to raise."""
+
+
+class ClosedError(InfoldError):
+    """The memory was closed, or the chat deleted."""
+
+
+class DatabaseError(InfoldError):
+    """The database cannot be used as asked. Nothing was changed."""
+
+
+class ForeignDatabaseError(DatabaseError):
+    """The file is not an infold database."""
+
+
+class NewerDatabaseError(DatabaseError):
+    """The database was written by a newer infold."""
+
+
+class ReadOnlyDatabaseError(DatabaseError):
+    """The database cannot be written to."""
+
+
+class DatabaseFullError(DatabaseError):
+    """The disk, or the page limit of the database, is full."""
+
+
+class DatabaseBusyError(DatabaseError):
+    """Another process held the database longer than the timeout."""

@@ -1,0 +1,66 @@
+"""Cutting what is too large for a context to a marked head and tail; the ledger keeps the whole. Pure."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from infold.messages import Message
+from infold.tokens import count, excerpt, message_tokens
+
+MIN_EXCERPT = 24  # tokens of the smallest excerpt worth showing
+
+
+def water_level(sizes: Sequence[int], room: int) -> int:
+    """The cap under which the sizes, each cut to it, fit the room together."""
+    level = room
+    left, rest = room, len(sizes)
+    for size in sorted(sizes):
+        level = left // rest
+        if size > level:
+            return level
+        left -= size
+        rest -= 1
+    return max(sizes, default=0)
+
+
+def excerpt_message(message: Message, cap: int) -> Message | None:
+    """The message in at most `cap` tokens; None where even its frame does not fit."""
+    if message.tokens <= cap:
+        return message
+    left_out = message.tokens - cap
+    mark = f"\n[… about {left_out} tokens left out; the ledger keeps the whole message …]\n" if cap >= 80 else " […] "
+    text = message.text
+    # What the provider does not need goes first: reasoning and other fields, then images and files.
+    short = replace(message, extra={}, content="" if message.content is not None else None)
+    frame = message_tokens(short)
+    if frame > cap and message.tool_calls:
+        per_call = max(0, cap - message_tokens(_without_arguments(short))) // len(message.tool_calls)
+        short = _with_arguments(short, per_call, mark)
+        frame = message_tokens(short)
+    if frame > cap:
+        return None
+    if text and message.content is not None:
+        short = replace(short, content=excerpt(text, cap - frame, mark))
+    tokens = message_tokens(short)
+    return replace(short, tokens=tokens) if tokens <= cap else None
+
+
+def _without_arguments(message: Message) -> Message:
+    return _with_arguments(message, 0, "")
+
+
+def _with_arguments(message: Message, room: int, mark: str) -> Message:
+    """Tool calls whose arguments are still JSON but at most about `room` tokens each."""
+    calls: list[dict[str, Any]] = []
+    for call in message.tool_calls:
+        kind = "function" if "function" in call else "custom"
+        key = "arguments" if kind == "function" else "input"
+        whole = str(call[kind].get(key, ""))
+        if count(whole) > room:
+            body = excerpt(whole, room - 12, mark) if room > 24 else ""
+            whole = json.dumps({"excerpt": body}, ensure_ascii=False) if body else "{}"
+        calls.append({**call, kind: {**call[kind], key: whole}})
+    return replace(message, tool_calls=tuple(calls))

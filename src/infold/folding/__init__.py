@@ -1,0 +1,1 @@
+"""Folding: turning messages into items of memory."""

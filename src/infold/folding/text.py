@@ -1,0 +1,62 @@
+"""Summaries as text: the documented function, checking what a summarizer returns, and finding its sources. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from infold.folding.extractive import extract
+from infold.folding.merge import fold_extractive, words
+from infold.items import Candidate, Item, line_tokens, normal, parse, render
+from infold.messages import Message
+from infold.messages import parse as parse_message
+from infold.presets import ROLLING
+
+_MOST_SOURCES = 3
+
+
+def summarize_memory(current_memory_summary: str, messages_to_summarize: Sequence[Message]) -> str:
+    """Rewrite a memory summary so that it covers some messages, without a model.
+
+    The result is the whole new summary: headings and bullets, deduplicated, the latest explicit decision winning.
+    """
+    known = [
+        Item(f"0.{at}", line.section, line.text, (), tokens=line_tokens(line.text))
+        for at, line in enumerate(parse(current_memory_summary))
+    ]
+    messages = [m if isinstance(m, Message) else parse_message(m) for m in messages_to_summarize]
+    found = [candidate for message in messages for candidate in extract(message)]
+    return render(fold_extractive(known, found, ROLLING, 1).items)
+
+
+def check_summary(answer: object) -> str:
+    """A summarizer's answer if it can be memory at all; ValueError with the reason if not."""
+    if not isinstance(answer, str):
+        raise ValueError(f"the summarizer returned {type(answer).__name__}, not text")
+    try:
+        answer.encode()
+    except UnicodeEncodeError:
+        raise ValueError("the summary is not valid Unicode") from None
+    if "\0" in answer:
+        raise ValueError("the summary holds a NUL character")
+    if not any(normal(line.text) for line in parse(answer)):
+        raise ValueError("the summary is empty")
+    return answer
+
+
+def read_summary(answer: str, messages: Sequence[Message], memory: Sequence[Item]) -> list[Candidate]:
+    """The lines of a summary, each with the messages (or the earlier items' sources) it shares most words with."""
+    said = [(message.seq, words(message.text)) for message in messages]
+    lines: list[Candidate] = []
+    for line in parse(answer):
+        mine = words(line.text)
+        scores = [(len(mine & theirs), seq) for seq, theirs in said]
+        best = max((score for score, _ in scores), default=0)
+        near = [seq for score, seq in sorted(scores, key=lambda s: (-s[0], s[1])) if score and score * 2 > best]
+        sources = tuple(sorted(near[:_MOST_SOURCES]))
+        older = max(memory, key=lambda item: (len(mine & words(item.text)), item.id), default=None)
+        if older is not None and len(mine & words(older.text)) > best:
+            sources = older.sources
+        if not sources:  # nothing in common with anything: all that was read
+            sources = tuple(seq for seq, _ in said)[:50]
+        lines.append(Candidate(line.section, line.text, sources))
+    return lines

@@ -1,0 +1,271 @@
+"""Opening a SQLite file: settings, migration, transactions, and errors that say what to do."""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qsl, quote, unquote
+
+from sqlalchemy.dialects.sqlite import dialect as sqlite_dialect
+from sqlalchemy.sql import ClauseElement
+
+from infold.errors import (
+    ClosedError,
+    ConfigError,
+    DatabaseBusyError,
+    DatabaseError,
+    DatabaseFullError,
+    ForeignDatabaseError,
+    NewerDatabaseError,
+    NotFoundError,
+    ReadOnlyDatabaseError,
+)
+from infold.ledger.schema import HEAD
+
+APPLICATION_ID = 0x1F01D  # in the file's header: this is an infold database
+BUSY_TIMEOUT = 30.0  # seconds to wait for another writer
+MIGRATIONS = Path(__file__).parent / "migrations"
+
+# In WAL mode NORMAL loses nothing when a process dies at any instant; only a power cut or a crash of the operating
+# system can take back the last commits, and never corrupts the file. FULL waits for the disk on every commit.
+SYNCHRONOUS = ("NORMAL", "FULL", "EXTRA")
+
+_DIALECT = sqlite_dialect(paramstyle="qmark")
+
+
+class Query:
+    """A Core statement, compiled once, run on the DBAPI connection."""
+
+    __slots__ = ("_constants", "_names", "sql")
+
+    def __init__(self, statement: ClauseElement) -> None:
+        compiled = statement.compile(dialect=_DIALECT)
+        self.sql = str(compiled)
+        self._names: Sequence[str] = tuple(getattr(compiled, "positiontup", None) or ())
+        self._constants = {k: v for k, v in compiled.params.items() if v is not None}
+
+    def __call__(self, connection: sqlite3.Connection, **values: Any) -> sqlite3.Cursor:
+        known = self._constants
+        return connection.execute(
+            self.sql, [values[name] if name in values else known.get(name) for name in self._names]
+        )
+
+
+class Database:
+    """One SQLite file, one connection, one writer at a time."""
+
+    def __init__(self, url: str, *, create: bool = True) -> None:
+        self.path, self.options = parse_url(url)
+        self.lock = threading.RLock()
+        self._depth = 0
+        self._closed = False
+        with _clear_errors(self.path):
+            self._connection = self._open(create)
+            try:
+                self._prepare()
+            except BaseException:
+                self._connection.close()
+                raise
+
+    def _open(self, create: bool) -> sqlite3.Connection:
+        read_only = self.options.get("mode") == "ro"
+        if self.path == ":memory:":
+            target = "file::memory:"
+        else:
+            path = Path(self.path)
+            if path.is_dir():
+                raise DatabaseError(f"{self.path} is a folder; give the path of a file")
+            if not path.exists() and (read_only or not create):
+                raise NotFoundError(
+                    f"no database at {self.path}; check the path, or create it by adding a message first"
+                )
+            if not path.parent.is_dir():
+                raise NotFoundError(f"the folder {path.parent} does not exist; create it first")
+            target = f"file:{quote(str(path.absolute()))}" + ("?mode=ro" if read_only else "")
+        return sqlite3.connect(
+            target, uri=True, timeout=BUSY_TIMEOUT, isolation_level=None, check_same_thread=False, cached_statements=256
+        )
+
+    def _prepare(self) -> None:
+        connection = self._connection
+        # Look before changing anything: a foreign file stays as it is.
+        if self._state() != "current":
+            self._patiently("PRAGMA journal_mode = WAL")
+            self._migrate()
+        connection.execute(f"PRAGMA synchronous = {self.options.get('synchronous', 'NORMAL')}")
+        if "max_page_count" in self.options:
+            connection.execute(f"PRAGMA max_page_count = {int(self.options['max_page_count'])}")
+        connection.execute("PRAGMA temp_store = MEMORY")
+
+    def _state(self) -> str:
+        """ "current", "old" (an earlier infold's) or "new" (empty); other people's files raise."""
+        connection = self._connection
+        owner = connection.execute("PRAGMA application_id").fetchone()[0]
+        tables = [row[0] for row in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+        if owner != APPLICATION_ID:
+            if tables or owner:
+                raise ForeignDatabaseError(f"{self.path} is a SQLite database of another program; choose another path")
+            return "new"
+        revision = connection.execute("SELECT version_num FROM alembic_version").fetchone()[0]
+        if revision == HEAD:
+            return "current"
+        if not any(MIGRATIONS.glob(f"versions/{revision}_*.py")):
+            raise NewerDatabaseError(f"{self.path} was written by a newer infold (schema {revision}); upgrade infold")
+        return "old"
+
+    def _migrate(self) -> None:
+        """Bring the file to HEAD in one transaction; a process that comes second finds it done."""
+        self._patiently("BEGIN IMMEDIATE")
+        try:
+            if self._state() != "current":
+                _run_alembic(self._connection)
+                self._connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+            self._connection.execute("COMMIT")
+        except BaseException:
+            if self._connection.in_transaction:
+                self._connection.execute("ROLLBACK")
+            raise
+
+    def _patiently(self, sql: str) -> None:
+        """Run a statement that SQLite may refuse at once, without its own waiting, while another process opens."""
+        deadline = time.monotonic() + BUSY_TIMEOUT
+        while True:
+            try:
+                self._connection.execute(sql)
+                return
+            except sqlite3.OperationalError as error:
+                if "locked" not in str(error) or time.monotonic() > deadline:
+                    raise
+                time.sleep(0.01)
+
+    @contextmanager
+    def read(self) -> Iterator[sqlite3.Connection]:
+        """One consistent view of the database."""
+        with self._transaction("BEGIN") as connection:
+            yield connection
+
+    @contextmanager
+    def write(self) -> Iterator[sqlite3.Connection]:
+        """One transaction: all of it is written, or nothing."""
+        with self._transaction("BEGIN IMMEDIATE") as connection:
+            yield connection
+
+    @contextmanager
+    def _transaction(self, begin: str) -> Iterator[sqlite3.Connection]:
+        with self.lock:
+            if self._closed:
+                raise ClosedError("this memory is closed; open it again with Memory(…)")
+            if self._depth:  # inside another operation of the same thread
+                yield self._connection
+                return
+            with _clear_errors(self.path):
+                self._connection.execute(begin)
+                self._depth = 1
+                try:
+                    yield self._connection
+                    self._connection.execute("COMMIT")
+                except BaseException:
+                    if self._connection.in_transaction:
+                        self._connection.execute("ROLLBACK")
+                    raise
+                finally:
+                    self._depth = 0
+
+    def close(self) -> None:
+        with self.lock:
+            if not self._closed:
+                self._closed = True
+                with suppress(sqlite3.Error):
+                    self._connection.execute("PRAGMA optimize")
+                self._connection.close()
+
+
+def parse_url(url: str) -> tuple[str, Mapping[str, str]]:
+    """Path and options of `sqlite:///chats.db`, `sqlite:////abs/chats.db`, or a plain path."""
+    if not isinstance(url, str) or not url:
+        raise ConfigError('give a database such as "sqlite:///chats.db"')
+    scheme, mark, rest = url.partition("://")
+    if mark and scheme != "sqlite":
+        raise ConfigError(f"cannot open {scheme}:// databases; use sqlite:///path/to/file.db")
+    text, _, query = (rest if mark else url).partition("?")
+    path = unquote(text[1:] if mark and text.startswith("/") else text)
+    options = dict(parse_qsl(query))
+    for key, value in options.items():
+        allowed = {
+            "mode": value in ("ro", "rwc"),
+            "synchronous": value.upper() in SYNCHRONOUS,
+            "max_page_count": value.isdecimal(),
+        }
+        if not allowed.get(key):
+            raise ConfigError(
+                f"unknown database option {key}={value}: there are mode=ro, synchronous={'|'.join(SYNCHRONOUS)} "
+                "and max_page_count=N"
+            )
+    return path or ":memory:", options
+
+
+def _run_alembic(connection: sqlite3.Connection) -> None:
+    from alembic import command
+    from alembic.config import Config
+    from sqlalchemy import create_engine, pool
+
+    # SQLAlchemy gets our connection, with our transaction open, and must neither end nor close it.
+    engine = create_engine(
+        "sqlite://", creator=lambda: _Guarded(connection), poolclass=pool.StaticPool, isolation_level="AUTOCOMMIT"
+    )
+    config = Config()
+    config.set_main_option("script_location", str(MIGRATIONS).replace("%", "%%"))
+    with engine.connect() as wrapped:
+        config.attributes["connection"] = wrapped
+        command.upgrade(config, "head")
+
+
+class _Guarded:
+    """A connection whose transaction belongs to somebody else."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._connection, name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name == "_connection":
+            object.__setattr__(self, name, value)
+
+    def commit(self) -> None: ...
+
+    def rollback(self) -> None: ...
+
+    def close(self) -> None: ...
+
+
+@contextmanager
+def _clear_errors(path: str) -> Iterator[None]:
+    """SQLite's errors as infold's, with a sentence that helps."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        text = str(error)
+        if "not a database" in text or "malformed" in text or "encrypted" in text:
+            raise ForeignDatabaseError(
+                f"{path} is not a readable SQLite database ({text}); choose another path"
+            ) from error
+        if "readonly" in text:
+            raise ReadOnlyDatabaseError(f"{path} is read-only; nothing was written. Check its permissions") from error
+        if "full" in text:
+            raise DatabaseFullError(
+                f"{path} is full (disk or max_page_count); nothing was written. Make room"
+            ) from error
+        if "locked" in text or "busy" in text:
+            raise DatabaseBusyError(
+                f"{path} was locked by another process for {BUSY_TIMEOUT:.0f} s; try again"
+            ) from error
+        if "unable to open" in text:
+            raise DatabaseError(f"cannot open {path}; check that the folder and the file may be written") from error
+        raise DatabaseError(f"{path}: {text}") from error

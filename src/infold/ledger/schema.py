@@ -1,0 +1,131 @@
+"""The tables, once, for every database."""
+
+from __future__ import annotations
+
+from sqlalchemy import (
+    BigInteger,
+    Column,
+    ForeignKey,
+    Index,
+    Integer,
+    LargeBinary,
+    MetaData,
+    String,
+    Table,
+    Text,
+    UniqueConstraint,
+)
+
+HEAD = "0001"
+"""Newest migration; `migrations/versions` holds all of them."""
+
+metadata = MetaData()
+
+chats = Table(
+    "chats",
+    metadata,
+    Column("key", Integer, primary_key=True),
+    Column("id", String, nullable=False, unique=True),
+    Column("user", String),
+    Column("title", String),
+    Column("system", Text),
+    Column("policy", Text, nullable=False),  # JSON of the Policy
+    Column("context_window", Integer, nullable=False),
+    Column("created_at", BigInteger, nullable=False),
+    Column("tools_tokens", Integer, nullable=False),  # of the last request's tool definitions
+    Column("last_seq", Integer, nullable=False),  # position of the newest message
+    Column("users", Integer, nullable=False),  # user messages so far
+    Column("cursor", Integer, nullable=False),  # everything up to here is folded
+    Column("version", Integer, nullable=False),  # changes whenever memory or policy do: compare-and-swap
+    Column("folds", Integer, nullable=False),  # number of the newest fold
+    Column("head_hash", LargeBinary, nullable=False),  # hash of the newest fold
+    Column("marks", Text, nullable=False),  # JSON of the triggers' Marks
+)
+
+messages = Table(
+    "messages",
+    metadata,
+    Column("key", Integer, primary_key=True),
+    Column("chat", Integer, ForeignKey("chats.key"), nullable=False),
+    Column("seq", Integer, nullable=False),
+    Column("id", String, nullable=False),
+    Column("role", String, nullable=False),
+    Column("content", Text),  # plain text; other content is in body
+    Column("body", Text),  # JSON of everything but role and plain text
+    Column("model_variant", String),
+    Column("created_at", BigInteger, nullable=False),
+    Column("tokens", Integer, nullable=False),
+    Column("sha256", LargeBinary, nullable=False),
+    Column("features", Text),  # JSON of what the extractive fold reads in it
+    UniqueConstraint("chat", "seq"),
+    UniqueConstraint("chat", "id"),
+)
+
+folds = Table(
+    "folds",
+    metadata,
+    Column("key", Integer, primary_key=True),
+    Column("chat", Integer, ForeignKey("chats.key"), nullable=False),
+    Column("n", Integer, nullable=False),  # number of the fold in its chat, from 1
+    Column("id", String, nullable=False),
+    Column("kind", String, nullable=False),  # base, rollup or rewrite
+    Column("first_seq", Integer),  # what it covers; NULL for rollup and rewrite
+    Column("last_seq", Integer),
+    Column("head_seq", Integer, nullable=False),  # newest message when it was made
+    Column("depth", Integer, nullable=False),
+    Column("parent", String),  # id of the record before
+    Column("superseded_by", Integer),  # n of the fold that replaced it
+    Column("author", String, nullable=False),  # extractive or summarizer
+    Column("reason", String, nullable=False),
+    Column("created_at", BigInteger, nullable=False),
+    Column("duration", Integer, nullable=False),  # ms
+    Column("request_tokens", Integer, nullable=False),  # the next request before the fold
+    Column("context_window", Integer, nullable=False),
+    Column("active", Integer, nullable=False),  # messages the model saw before the fold
+    Column("tokens", Integer, nullable=False),  # of memory after it
+    Column("marks", Text, nullable=False),
+    Column("removed", Text, nullable=False),  # JSON list of ids of items that ended here
+    Column("sources_sha256", LargeBinary, nullable=False),  # over the hashes of the covered messages
+    Column("hash", LargeBinary, nullable=False),  # over this fold and the hash before it
+    UniqueConstraint("chat", "n"),
+)
+
+items = Table(
+    "items",
+    metadata,
+    Column("key", Integer, primary_key=True),
+    Column("chat", Integer, ForeignKey("chats.key"), nullable=False),
+    Column("id", String, nullable=False),
+    Column("born", Integer, nullable=False),  # n of the fold that wrote it
+    Column("died", Integer),  # n of the fold that ended it; NULL while it is in memory
+    Column("layer", String, nullable=False),
+    Column("section", String, nullable=False),
+    Column("text", Text, nullable=False),
+    Column("sources", Text, nullable=False),  # JSON list of seqs
+    Column("tokens", Integer, nullable=False),
+    UniqueConstraint("chat", "id", "born"),
+)
+Index("items_alive", items.c.chat, sqlite_where=items.c.died.is_(None), postgresql_where=items.c.died.is_(None))
+
+pins = Table(
+    "pins",
+    metadata,
+    Column("key", Integer, primary_key=True),
+    Column("chat", Integer, ForeignKey("chats.key"), nullable=False),
+    Column("id", String, nullable=False),
+    Column("text", Text, nullable=False),
+    Column("tokens", Integer, nullable=False),
+    Column("created_at", BigInteger, nullable=False),
+    UniqueConstraint("chat", "id"),
+)
+
+events = Table(
+    "events",
+    metadata,
+    Column("key", Integer, primary_key=True),
+    Column("chat", Integer, ForeignKey("chats.key"), nullable=False),
+    Column("type", String, nullable=False),
+    Column("created_at", BigInteger, nullable=False),
+    Column("data", Text, nullable=False),  # JSON
+)
+Index("events_by_chat", events.c.chat, events.c.key)

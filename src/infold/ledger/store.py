@@ -1,0 +1,456 @@
+"""Every statement infold runs, and the rows they give back. Callers hold the transaction."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import and_, bindparam, delete, func, insert, or_, select, update
+
+from infold.items import PINNED, Candidate, Item
+from infold.ledger.database import Query
+from infold.ledger.schema import chats, events, folds, items, messages, pins
+from infold.messages import Message, canonical_json, load
+
+Connection = sqlite3.Connection
+P = bindparam
+
+
+@dataclass(slots=True)
+class ChatRow:
+    """One row of `chats`."""
+
+    key: int
+    id: str
+    user: str | None
+    title: str | None
+    system: str | None
+    policy: str
+    context_window: int
+    created_at: int
+    tools_tokens: int
+    last_seq: int
+    users: int
+    cursor: int
+    version: int
+    folds: int
+    head_hash: bytes
+    marks: str
+
+
+@dataclass(frozen=True, slots=True)
+class FoldRow:
+    """One row of `folds`."""
+
+    chat: int
+    n: int
+    id: str
+    kind: str
+    first_seq: int | None
+    last_seq: int | None
+    head_seq: int
+    depth: int
+    parent: str | None
+    superseded_by: int | None
+    author: str
+    reason: str
+    created_at: int
+    duration: int
+    request_tokens: int
+    context_window: int
+    active: int
+    tokens: int
+    marks: str
+    removed: str
+    sources_sha256: bytes
+    hash: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """Something that happened to a chat."""
+
+    type: str
+    created_at: int
+    data: dict[str, Any]
+    chat: str
+
+
+_FOLD_COLUMNS = [column for column in folds.c if column.name != "key"]
+_MESSAGE_COLUMNS = [
+    messages.c.role, messages.c.content, messages.c.body, messages.c.id, messages.c.seq, messages.c.created_at,
+    messages.c.model_variant, messages.c.tokens,
+]  # fmt: skip
+_ITEM_COLUMNS = [
+    items.c.id,
+    items.c.section,
+    items.c.text,
+    items.c.sources,
+    items.c.layer,
+    items.c.born,
+    items.c.tokens,
+]
+
+
+def _insert(table: Any) -> Query:
+    return Query(insert(table).values({c.name: P(c.name) for c in table.c if c.name != "key"}))
+
+
+# Chats -------------------------------------------------------------------------------------------------
+
+_chat_by_id = Query(select(chats).where(chats.c.id == P("id")))
+_chat_by_key = Query(select(chats).where(chats.c.key == P("key")))
+_insert_chat = _insert(chats)
+_all_chats = Query(select(chats).order_by(chats.c.created_at, chats.c.key))
+_touch = Query(
+    update(chats).where(chats.c.key == P("of")).values(last_seq=P("to_seq"), users=P("to_users"), marks=P("to_marks"))
+)
+_set_chat = Query(
+    update(chats)
+    .where(chats.c.key == P("of"))
+    .values(
+        user=P("to_user"),
+        title=P("to_title"),
+        system=P("to_system"),
+        policy=P("to_policy"),
+        context_window=P("to_window"),
+        tools_tokens=P("to_tools"),
+        version=chats.c.version + 1,
+    )
+)
+_advance = Query(
+    update(chats)
+    .where(chats.c.key == P("of"), chats.c.version == P("expected"))
+    .values(
+        cursor=P("to_cursor"),
+        version=chats.c.version + 1,
+        folds=P("to_folds"),
+        head_hash=P("to_hash"),
+        marks=P("to_marks"),
+    )
+)
+_bump = Query(update(chats).where(chats.c.key == P("of")).values(version=chats.c.version + 1))
+
+
+def chat_by_id(connection: Connection, id: str) -> ChatRow | None:
+    row = _chat_by_id(connection, id=id).fetchone()
+    return ChatRow(*row) if row else None
+
+
+def chat_by_key(connection: Connection, key: int) -> ChatRow | None:
+    row = _chat_by_key(connection, key=key).fetchone()
+    return ChatRow(*row) if row else None
+
+
+def all_chats(connection: Connection) -> list[ChatRow]:
+    return [ChatRow(*row) for row in _all_chats(connection)]
+
+
+def insert_chat(connection: Connection, **values: Any) -> int:
+    return int(_insert_chat(connection, **values).lastrowid or 0)
+
+
+def touch(connection: Connection, key: int, *, last_seq: int, users: int, marks: str) -> None:
+    """Note what an add changed in the chat's row."""
+    _touch(connection, of=key, to_seq=last_seq, to_users=users, to_marks=marks)
+
+
+def set_chat(connection: Connection, row: ChatRow) -> None:
+    """Write what a person may change about a chat."""
+    _set_chat(
+        connection, of=row.key, to_user=row.user, to_title=row.title, to_system=row.system, to_policy=row.policy,
+        to_window=row.context_window, to_tools=row.tools_tokens,
+    )  # fmt: skip
+
+
+def advance(
+    connection: Connection, key: int, *, expected: int, cursor: int, folds: int, head_hash: bytes, marks: str
+) -> bool:
+    """Compare-and-swap of the chat's memory; False when somebody else changed it since `expected`."""
+    done = _advance(
+        connection, of=key, expected=expected, to_cursor=cursor, to_folds=folds, to_hash=head_hash, to_marks=marks
+    )
+    return done.rowcount == 1
+
+
+def bump(connection: Connection, key: int) -> None:
+    """Tell everybody who cached this chat to read it again."""
+    _bump(connection, of=key)
+
+
+_deletes = [Query(delete(t).where(t.c.chat == P("of"))) for t in (events, pins, items, folds, messages)]
+_delete_chat = Query(delete(chats).where(chats.c.key == P("of")))
+
+
+def delete_chat(connection: Connection, key: int) -> None:
+    for query in (*_deletes, _delete_chat):
+        query(connection, of=key)
+
+
+# Messages ----------------------------------------------------------------------------------------------
+
+_insert_message = _insert(messages)
+_message_hash = Query(
+    select(messages.c.seq, messages.c.sha256).where(messages.c.chat == P("of"), messages.c.id == P("id"))
+)
+_between = Query(
+    select(*_MESSAGE_COLUMNS)
+    .where(messages.c.chat == P("of"), messages.c.seq.between(P("first"), P("last")))
+    .order_by(messages.c.seq)
+)
+_last_user = Query(
+    select(messages.c.seq)
+    .where(messages.c.chat == P("of"), messages.c.role == "user")
+    .order_by(messages.c.seq.desc())
+    .limit(1)
+)
+_hashes = Query(
+    select(messages.c.sha256)
+    .where(messages.c.chat == P("of"), messages.c.seq.between(P("first"), P("last")))
+    .order_by(messages.c.seq)
+)
+_ids = Query(
+    select(messages.c.id)
+    .where(messages.c.chat == P("of"), messages.c.seq.between(P("first"), P("last")))
+    .order_by(messages.c.seq)
+)
+_features = Query(
+    select(messages.c.seq, messages.c.features)
+    .where(
+        messages.c.chat == P("of"),
+        messages.c.seq.between(P("first"), P("last")),
+        messages.c.features.is_not(None),
+    )
+    .order_by(messages.c.seq)
+)
+_checked = Query(
+    select(*_MESSAGE_COLUMNS, messages.c.sha256).where(messages.c.chat == P("of")).order_by(messages.c.seq)
+)
+_users_until = Query(
+    select(func.count()).where(messages.c.chat == P("of"), messages.c.seq <= P("last"), messages.c.role == "user")
+)
+_delete_messages = Query(delete(messages).where(messages.c.chat == P("of"), messages.c.seq > P("after")))
+
+
+def _message(row: Sequence[Any]) -> Message:
+    role, content, body, id, seq, created_at, model_variant, tokens = row
+    return load(role, content, body, id=id, seq=seq, created_at=created_at, model_variant=model_variant, tokens=tokens)
+
+
+def insert_message(connection: Connection, key: int, message: Message, sha256: bytes, features: str | None) -> None:
+    _insert_message(
+        connection,
+        chat=key,
+        seq=message.seq,
+        id=message.id,
+        role=message.role,
+        content=message.content if isinstance(message.content, str) else None,
+        body=message.body,
+        model_variant=message.model_variant,
+        created_at=message.created_at,
+        tokens=message.tokens,
+        sha256=sha256,
+        features=features,
+    )
+
+
+def message_hash(connection: Connection, key: int, id: str) -> tuple[int, bytes] | None:
+    """Position and hash of the message with an id."""
+    row = _message_hash(connection, of=key, id=id).fetchone()
+    return (row[0], row[1]) if row else None
+
+
+def messages_between(connection: Connection, key: int, first: int, last: int) -> list[Message]:
+    return [_message(row) for row in _between(connection, of=key, first=first, last=last)]
+
+
+def last_user_seq(connection: Connection, key: int) -> int:
+    row = _last_user(connection, of=key).fetchone()
+    return int(row[0]) if row else 0
+
+
+def message_ids(connection: Connection, key: int, first: int, last: int) -> list[str]:
+    return [row[0] for row in _ids(connection, of=key, first=first, last=last)]
+
+
+def message_hashes(connection: Connection, key: int, first: int, last: int) -> list[bytes]:
+    return [row[0] for row in _hashes(connection, of=key, first=first, last=last)]
+
+
+def candidates(connection: Connection, key: int, first: int, last: int) -> list[Candidate]:
+    """What the extractive fold read in these messages when they were added."""
+    found: list[Candidate] = []
+    for seq, features in _features(connection, of=key, first=first, last=last):
+        found += [
+            Candidate(section, text, (seq,), bool(fact), gone) for section, text, fact, gone in json.loads(features)
+        ]
+    return found
+
+
+def features_json(found: Iterable[Candidate]) -> str | None:
+    rows = [[c.section, c.text, int(c.fact), c.replaces] for c in found]
+    return canonical_json(rows) if rows else None
+
+
+def checked_messages(connection: Connection, key: int) -> Iterator[tuple[Message, bytes]]:
+    """All messages of a chat with their stored hashes, one at a time."""
+    for row in _checked(connection, of=key):
+        yield _message(row[:-1]), row[-1]
+
+
+def delete_messages_after(connection: Connection, key: int, seq: int) -> None:
+    _delete_messages(connection, of=key, after=seq)
+
+
+def users_until(connection: Connection, key: int, seq: int) -> int:
+    return int(_users_until(connection, of=key, last=seq).fetchone()[0])
+
+
+# Folds and items ---------------------------------------------------------------------------------------
+
+_insert_fold = _insert(folds)
+_insert_item = _insert(items)
+_newest_folds = Query(
+    select(*_FOLD_COLUMNS)
+    .where(folds.c.chat == P("of"), folds.c.superseded_by.is_(None))
+    .order_by(folds.c.n.desc())
+    .limit(P("most"))
+)
+_all_folds = Query(select(*_FOLD_COLUMNS).where(folds.c.chat == P("of")).order_by(folds.c.n))
+_supersede = Query(
+    update(folds)
+    .where(folds.c.chat == P("of"), folds.c.n.between(P("first"), P("last")), folds.c.superseded_by.is_(None))
+    .values(superseded_by=P("by"))
+)
+_end_item = Query(
+    update(items).where(items.c.chat == P("of"), items.c.id == P("id"), items.c.died.is_(None)).values(died=P("at"))
+)
+_alive = Query(select(*_ITEM_COLUMNS).where(items.c.chat == P("of"), items.c.died.is_(None)).order_by(items.c.key))
+_alive_at = Query(
+    select(*_ITEM_COLUMNS)
+    .where(items.c.chat == P("of"), items.c.born <= P("at"), or_(items.c.died.is_(None), items.c.died > P("at")))
+    .order_by(items.c.key)
+)
+_all_items = Query(select(*_ITEM_COLUMNS, items.c.died).where(items.c.chat == P("of")).order_by(items.c.key))
+_undo_folds = Query(delete(folds).where(folds.c.chat == P("of"), folds.c.n >= P("at")))
+_undo_superseded = Query(
+    update(folds).where(folds.c.chat == P("of"), folds.c.superseded_by >= P("at")).values(superseded_by=None)
+)
+_undo_born = Query(delete(items).where(items.c.chat == P("of"), items.c.born >= P("at")))
+_undo_died = Query(update(items).where(items.c.chat == P("of"), items.c.died >= P("at")).values(died=None))
+_first_fold_past = Query(select(func.min(folds.c.n)).where(folds.c.chat == P("of"), folds.c.head_seq > P("after")))
+
+# The no-loss proof: each active base fold must start right after the one before it. Rows are the gaps and overlaps.
+_before = func.coalesce(func.lag(folds.c.last_seq).over(partition_by=folds.c.chat, order_by=folds.c.first_seq), 0)
+_chained = (
+    select(folds.c.chat, folds.c.n, folds.c.first_seq, folds.c.last_seq, _before.label("ends"))
+    .where(folds.c.kind == "base", folds.c.superseded_by.is_(None))
+    .subquery()
+)
+_gaps = Query(
+    select(chats.c.id, _chained.c.n, _chained.c.first_seq, _chained.c.last_seq, _chained.c.ends)
+    .join(chats, chats.c.key == _chained.c.chat)
+    .where(or_(_chained.c.first_seq != _chained.c.ends + 1, _chained.c.last_seq < _chained.c.first_seq))
+)
+
+
+def _item(row: Sequence[Any]) -> Item:
+    id, section, text, sources, layer, born, tokens = row
+    return Item(id, section, text, tuple(json.loads(sources)), layer, born, tokens)
+
+
+def insert_fold(connection: Connection, fold: FoldRow) -> None:
+    _insert_fold(connection, **{column.name: getattr(fold, column.name) for column in _FOLD_COLUMNS})
+
+
+def insert_items(connection: Connection, key: int, added: Iterable[Item], n: int) -> None:
+    for item in added:
+        _insert_item(
+            connection, chat=key, id=item.id, born=n, died=None, layer=item.layer, section=item.section,
+            text=item.text, sources=canonical_json(item.sources), tokens=item.tokens,
+        )  # fmt: skip
+
+
+def end_items(connection: Connection, key: int, ids: Iterable[str], n: int) -> None:
+    for id in ids:
+        _end_item(connection, of=key, id=id, at=n)
+
+
+def supersede(connection: Connection, key: int, first: int, last: int, by: int) -> None:
+    _supersede(connection, of=key, first=first, last=last, by=by)
+
+
+def newest_folds(connection: Connection, key: int, most: int) -> list[FoldRow]:
+    """The newest active folds, newest first."""
+    return [FoldRow(*row) for row in _newest_folds(connection, of=key, most=most)]
+
+
+def all_folds(connection: Connection, key: int) -> list[FoldRow]:
+    return [FoldRow(*row) for row in _all_folds(connection, of=key)]
+
+
+def alive_items(connection: Connection, key: int) -> tuple[Item, ...]:
+    return tuple(_item(row) for row in _alive(connection, of=key))
+
+
+def items_at(connection: Connection, key: int, n: int) -> tuple[Item, ...]:
+    """Memory as it was right after fold n."""
+    return tuple(_item(row) for row in _alive_at(connection, of=key, at=n))
+
+
+def all_items(connection: Connection, key: int) -> list[tuple[Item, int | None]]:
+    """Every item a chat ever had, with the fold that ended it."""
+    return [(_item(row[:-1]), row[-1]) for row in _all_items(connection, of=key)]
+
+
+def first_fold_past(connection: Connection, key: int, seq: int) -> int | None:
+    """The first fold made when the chat was longer than `seq`."""
+    row = _first_fold_past(connection, of=key, after=seq).fetchone()
+    return row[0] if row else None
+
+
+def undo_folds(connection: Connection, key: int, n: int) -> None:
+    """Take back fold n and every later one."""
+    for query in (_undo_folds, _undo_superseded, _undo_born, _undo_died):
+        query(connection, of=key, at=n)
+
+
+def gaps(connection: Connection) -> list[tuple[str, int, int, int, int]]:
+    """Chat, fold, first and last position, and where the fold before ends, of every break in the partition."""
+    return list(_gaps(connection))
+
+
+# Pins and events ---------------------------------------------------------------------------------------
+
+_insert_pin = _insert(pins)
+_pins = Query(select(pins.c.id, pins.c.text, pins.c.tokens).where(pins.c.chat == P("of")).order_by(pins.c.key))
+_delete_pin = Query(delete(pins).where(pins.c.chat == P("of"), pins.c.id == P("id")))
+_insert_event = _insert(events)
+_events = Query(
+    select(events.c.type, events.c.created_at, events.c.data)
+    .where(and_(events.c.chat == P("of")))
+    .order_by(events.c.key)
+)
+
+
+def insert_pin(connection: Connection, key: int, id: str, text: str, tokens: int, created_at: int) -> None:
+    _insert_pin(connection, chat=key, id=id, text=text, tokens=tokens, created_at=created_at)
+
+
+def all_pins(connection: Connection, key: int) -> tuple[Item, ...]:
+    return tuple(Item(id, PINNED, text, (), PINNED, 0, tokens) for id, text, tokens in _pins(connection, of=key))
+
+
+def delete_pin(connection: Connection, key: int, id: str) -> bool:
+    return _delete_pin(connection, of=key, id=id).rowcount == 1
+
+
+def insert_event(connection: Connection, key: int, event: Event) -> None:
+    _insert_event(connection, chat=key, type=event.type, created_at=event.created_at, data=canonical_json(event.data))
+
+
+def all_events(connection: Connection, row: ChatRow) -> list[Event]:
+    return [Event(type, at, json.loads(data), row.id) for type, at, data in _events(connection, of=row.key)]

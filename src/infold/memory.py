@@ -1,0 +1,273 @@
+"""Memory: the way in. Opens a database and hands out chats."""
+
+from __future__ import annotations
+
+import logging
+import secrets
+import time
+import uuid
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from types import TracebackType
+from typing import TYPE_CHECKING
+
+from infold.background import Background
+from infold.errors import ConfigError, PolicyMismatchError, UnknownPresetError
+from infold.messages import canonical_json
+from infold.policy import Marks, Policy
+from infold.presets import PRESETS, SummarizationConfig
+from infold.presets import preset as find_preset
+
+if TYPE_CHECKING:
+    from infold.audit import Proof
+    from infold.chat import Chat
+    from infold.folder import Summarizer
+    from infold.ledger.store import Event
+
+log = logging.getLogger("infold")
+
+CONTEXT_WINDOW = 8192
+"""Assumed for a model nobody described."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChatInfo:
+    """A chat in the list of chats."""
+
+    id: str
+    title: str | None
+    user: str | None
+    preset: str
+    messages: int
+    folded: int
+    created_at: int
+
+
+class Memory:
+    """Conversation memory in one database.
+
+    `url` is a SQLite file such as "sqlite:///chats.db"; without one, ./infold.db. `summarizer` is any callable with
+    `summarize_memory`'s signature; without one, folds are extractive. `on_event` is called with each Event after it is
+    committed. `clock` (milliseconds) and `ids` can be given to make a run repeatable.
+    """
+
+    def __init__(
+        self,
+        url: str = "sqlite:///infold.db",
+        *,
+        summarizer: Summarizer | None = None,
+        on_event: Callable[[Event], None] | None = None,
+        clock: Callable[[], int] | None = None,
+        ids: Callable[[], str] | None = None,
+        create: bool = True,
+    ) -> None:
+        from infold.folder import Clockwork
+        from infold.ledger.database import Database
+
+        if summarizer is not None and not callable(summarizer):
+            raise ConfigError("summarizer must be a function like summarize_memory(current_summary, messages)")
+        self.summarizer = summarizer
+        self.on_event = on_event
+        self.background = Background()
+        self.clockwork = Clockwork(clock or _milliseconds, ids or new_id)
+        self.answers: OrderedDict[str, tuple[str, str | None]] = OrderedDict()  # summarizer answers by request
+        self.database = Database(url, create=create)
+
+    def chat(
+        self,
+        id: str,
+        *,
+        user: str | None = None,
+        preset: str | None = None,
+        system: str | None = None,
+        context_window: int | None = None,
+        title: str | None = None,
+        config: Policy | SummarizationConfig | None = None,
+        wait: bool = False,
+    ) -> Chat:
+        """Open a chat, creating it on first use.
+
+        Its policy (a preset, or a config of your own) is stored with it: opening it again with another one is an error,
+        `chat.set_policy` changes it. `system`, `title`, `user` and `context_window` are updated where given.
+        """
+        from infold.chat import Chat
+        from infold.ledger import store
+
+        _check_name(id, "a chat id")
+        for value, what in ((user, "user"), (title, "title")):
+            if value is not None:
+                _check_name(value, what)
+        _check_system(system)
+        if context_window is not None:
+            check_window(context_window)
+        wanted = requested_policy(preset, config)
+        _check_wait(wanted, wait)
+        with self.database.read() as connection:
+            row = store.chat_by_id(connection, id)
+        key = (
+            row.key if row else self._create(id, wanted or find_preset("default"), user, title, system, context_window)
+        )
+        chat = Chat(self, key, id, wait)
+        stored = chat.policy
+        _check_same(id, stored, wanted, preset, config)
+        _check_wait(stored, wait)
+        chat.update(user=user, system=system, title=title, context_window=context_window)
+        return chat
+
+    def _create(
+        self, id: str, policy: Policy, user: str | None, title: str | None, system: str | None, window: int | None
+    ) -> int:
+        from infold.ledger import store
+        from infold.state import marks_json
+
+        with self.database.write() as connection:
+            row = store.chat_by_id(connection, id)
+            if row is not None:  # another process was quicker
+                return row.key
+            now = self.clockwork.now()
+            key = store.insert_chat(
+                connection,
+                id=id,
+                user=user,
+                title=title,
+                system=system or None,
+                policy=canonical_json(policy.to_json()),
+                context_window=window or CONTEXT_WINDOW,
+                created_at=now,
+                tools_tokens=0,
+                last_seq=0,
+                users=0,
+                cursor=0,
+                version=0,
+                folds=0,
+                head_hash=b"\0" * 32,
+                marks=marks_json(Marks()),
+            )
+            event = store.Event("chat_created", now, {"preset": policy.name}, id)
+            store.insert_event(connection, key, event)
+        self.emit([event])
+        return key
+
+    def chats(self) -> list[ChatInfo]:
+        """All chats, oldest first."""
+        import json
+
+        from infold.ledger import store
+
+        with self.database.read() as connection:
+            rows = store.all_chats(connection)
+        return [
+            ChatInfo(r.id, r.title, r.user, json.loads(r.policy)["name"], r.last_seq, r.cursor, r.created_at)
+            for r in rows
+        ]
+
+    def verify(self) -> Proof:
+        """The no-loss and integrity proof for every chat."""
+        from infold.audit import verify
+
+        with self.database.read() as connection:
+            return verify(connection)
+
+    def settle(self) -> None:
+        """Wait for all background folds."""
+        self.background.settle()
+
+    def close(self) -> None:
+        """Finish background folds and close the database."""
+        self.background.close()
+        self.database.close()
+
+    def emit(self, events: Iterable[Event]) -> None:
+        """Hand committed events to the callback; its errors are its own."""
+        if self.on_event is None:
+            return
+        for event in events:
+            try:
+                self.on_event(event)
+            except Exception:
+                log.warning("the on_event callback failed on %s", event.type, exc_info=True)
+
+    def __enter__(self) -> Memory:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def requested_policy(preset: str | None, config: Policy | SummarizationConfig | None) -> Policy | None:
+    """The policy that arguments ask for; None where they leave it open."""
+    if preset is not None and (not isinstance(preset, str) or preset not in PRESETS):
+        raise UnknownPresetError(f"unknown preset {preset!r}: use one of {', '.join(PRESETS)}")
+    if config is None:
+        return find_preset(preset) if preset else None
+    if isinstance(config, SummarizationConfig):
+        config = config.to_policy()
+    if not isinstance(config, Policy):
+        raise ConfigError(f"config must be a Policy or a SummarizationConfig, not {type(config).__name__}")
+    if preset is not None and preset != config.name:
+        raise ConfigError(f"the config is a {config.name!r} policy, but preset={preset!r}; give only one of them")
+    return config
+
+
+def check_window(value: object) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or not 256 <= value <= 100_000_000:
+        raise ConfigError(f"context_window must be a whole number of tokens from 256 to 100,000,000, not {value!r}")
+    return value
+
+
+def new_id() -> str:
+    """A UUID that sorts by time (version 7)."""
+    value = (time.time_ns() // 1_000_000) << 80 | secrets.randbits(80)
+    return str(uuid.UUID(int=value & ~(0xF << 76) & ~(0x3 << 62) | 0x7 << 76 | 0x2 << 62))
+
+
+def counting_ids(prefix: str = "id") -> Iterator[str]:
+    """Ids that only depend on how many were drawn, for repeatable runs."""
+    number = 0
+    while True:
+        number += 1
+        yield f"{prefix}-{number}"
+
+
+def _milliseconds() -> int:
+    return time.time_ns() // 1_000_000
+
+
+def _check_name(value: object, what: str) -> None:
+    if not isinstance(value, str) or not 0 < len(value) <= 200 or "\0" in value or not _is_unicode(value):
+        raise ConfigError(f"{what} must be a text of 1 to 200 characters, not {str(value)[:40]!r}")
+
+
+def _check_system(system: object) -> None:
+    if system is not None and (not isinstance(system, str) or "\0" in system or not _is_unicode(system)):
+        raise ConfigError("system must be a text without NUL characters")
+
+
+def _is_unicode(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _check_wait(policy: Policy | None, wait: bool) -> None:
+    if policy is not None and policy.abort_on_failure and not wait:
+        raise ConfigError("abort_on_failure needs wait=True: a background fold has nobody to raise its error to")
+
+
+def _check_same(
+    id: str, stored: Policy, wanted: Policy | None, preset: str | None, config: Policy | SummarizationConfig | None
+) -> None:
+    """A preset must have the stored one's name; a config all of its values."""
+    if wanted is None or stored == wanted or (config is None and stored.name == preset):
+        return
+    old, new = stored.to_json(), wanted.to_json()
+    differs = [f"{key} {old[key]!r} → {new[key]!r}" for key in old if old[key] != new[key]]
+    raise PolicyMismatchError(
+        f"chat {id!r} was created with another policy ({'; '.join(differs[:4])}); open it without preset and config, "
+        "or change it with chat.set_policy(…)"
+    )

@@ -1,0 +1,273 @@
+"""Messages in the Chat Completions shape, kept without loss. Pure."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from typing import Any
+
+from infold.errors import MessageError
+
+ROLES = ("system", "developer", "user", "assistant", "tool")
+
+# Keys of an incoming message that are about it, not part of it.
+_META = ("id", "created_at", "model_variant")
+_KNOWN = {"role", "content", "name", "tool_calls", "tool_call_id", *_META}
+# An assistant message may leave out its content when it carries one of these instead.
+_INSTEAD_OF_CONTENT = ("refusal", "audio", "function_call", "reasoning", "reasoning_content")
+
+_NO_EXTRA: Mapping[str, Any] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One message. What the provider sends and gets is `wire`; the rest is what infold knows about it."""
+
+    role: str
+    content: str | list[dict[str, Any]] | None
+    name: str | None = None
+    tool_calls: tuple[dict[str, Any], ...] = ()
+    tool_call_id: str | None = None
+    extra: Mapping[str, Any] = field(default_factory=lambda: _NO_EXTRA)
+    """Fields infold does not know, kept as they came."""
+    id: str = ""
+    seq: int = 0
+    """Position in the chat, from 1; 0 while the message is not in a ledger."""
+    created_at: int = 0
+    """Milliseconds since 1970."""
+    model_variant: str | None = None
+    tokens: int = 0
+
+    @property
+    def wire(self) -> dict[str, Any]:
+        """The message as a provider sees it."""
+        wire: dict[str, Any] = {"role": self.role, "content": self.content}
+        if self.name is not None:
+            wire["name"] = self.name
+        if self.tool_calls:
+            wire["tool_calls"] = list(self.tool_calls)
+        if self.tool_call_id is not None:
+            wire["tool_call_id"] = self.tool_call_id
+        wire.update(self.extra)
+        return wire
+
+    @property
+    def sha256(self) -> bytes:
+        """Hash of the wire form: equal messages, equal hash."""
+        return hashlib.sha256(canonical_json(self.wire).encode()).digest()
+
+    @property
+    def text(self) -> str:
+        """What a person would read of the content; other parts than text by a short mark."""
+        if isinstance(self.content, str):
+            return self.content
+        return "\n".join(part_text(part) for part in self.content or ())
+
+    @property
+    def call_ids(self) -> tuple[str, ...]:
+        return tuple(call["id"] for call in self.tool_calls)
+
+    @property
+    def body(self) -> str | None:
+        """Everything but role and plain text content, as JSON; None for a plain message."""
+        rest = self.wire
+        del rest["role"]
+        if isinstance(self.content, str):
+            del rest["content"]
+        return canonical_json(rest) if rest else None
+
+
+def part_text(part: Mapping[str, Any]) -> str:
+    """A content part as text: its words, or a mark that says what it is."""
+    kind = str(part.get("type"))
+    if isinstance(part.get("text"), str):
+        return str(part["text"])
+    if isinstance(part.get("refusal"), str):
+        return str(part["refusal"])
+    name = part.get(kind, {}).get("filename") if isinstance(part.get(kind), Mapping) else None
+    return f"[{kind}: {name}]" if name else f"[{kind}]"
+
+
+def canonical_json(value: object) -> str:
+    """The one JSON text of a value: sorted keys, no spaces, no escapes that are not needed."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+
+
+def load(
+    role: str,
+    content: str | None,
+    body: str | None,
+    *,
+    id: str,
+    seq: int,
+    created_at: int,
+    model_variant: str | None,
+    tokens: int,
+) -> Message:
+    """Rebuild a message from its stored columns; the inverse of `body`."""
+    if body is None:
+        return Message(role, content, None, (), None, _NO_EXTRA, id, seq, created_at, model_variant, tokens)
+    rest = json.loads(body)
+    return Message(
+        role,
+        rest.pop("content", None) if content is None else content,
+        rest.pop("name", None),
+        tuple(rest.pop("tool_calls", ())),
+        rest.pop("tool_call_id", None),
+        rest,
+        id,
+        seq,
+        created_at,
+        model_variant,
+        tokens,
+    )
+
+
+def parse(
+    value: Message | Mapping[str, Any],
+    *,
+    id: str | None = None,
+    created_at: int | str | datetime | None = None,
+    model_variant: str | None = None,
+) -> Message:
+    """A checked Message from a Chat Completions dict (or a Message). Raises MessageError with a helpful sentence."""
+    if isinstance(value, Message):
+        raw: Mapping[str, Any] = value.wire
+        id = id or value.id or None
+        created_at = value.created_at or None if created_at is None else created_at
+        model_variant = model_variant or value.model_variant
+    elif isinstance(value, Mapping):
+        raw = value
+    else:
+        raise MessageError(f'a message is a dict like {{"role": "user", "content": "…"}}, not {type(value).__name__}')
+    role = raw.get("role")
+    if role not in ROLES:
+        raise MessageError(f"unknown role {role!r}: use one of {', '.join(ROLES)}")
+    content = _content(raw, role)
+    name = _string(raw, "name")
+    calls = _tool_calls(raw, role)
+    call_id = _string(raw, "tool_call_id")
+    if role == "tool" and not call_id:
+        raise MessageError("a tool message needs the tool_call_id of the call it answers")
+    if role != "tool" and call_id is not None:
+        raise MessageError(f"only tool messages have a tool_call_id, not {role} messages")
+    extra = {key: raw[key] for key in raw if key not in _KNOWN} if len(raw) > 2 else _NO_EXTRA
+    if any(not isinstance(key, str) for key in extra):
+        raise MessageError("field names of a message must be strings")
+    id = _string(raw, "id") if id is None else id
+    if id is not None and (not isinstance(id, str) or not 0 < len(id) <= 200):
+        raise MessageError("a message id is a string of 1 to 200 characters")
+    model_variant = _string(raw, "model_variant") if model_variant is None else model_variant
+    when = raw.get("created_at") if created_at is None else created_at
+    message = Message(
+        role,
+        content,
+        name,
+        calls,
+        call_id,
+        extra,
+        id or "",
+        0,
+        0 if when is None else milliseconds(when),
+        model_variant,
+    )
+    _check_text(message)
+    return message
+
+
+def milliseconds(when: int | str | datetime) -> int:
+    """A point in time as milliseconds since 1970; ISO text and datetimes without a zone are UTC."""
+    if isinstance(when, bool) or not isinstance(when, int | str | datetime):
+        raise MessageError(f"created_at must be milliseconds, ISO text or a datetime, not {type(when).__name__}")
+    if isinstance(when, str):
+        try:
+            when = datetime.fromisoformat(when)
+        except ValueError:
+            raise MessageError(f"created_at {when!r} is not an ISO date such as 2026-05-01T12:00:00Z") from None
+    if isinstance(when, datetime):
+        when = when if when.tzinfo else when.replace(tzinfo=UTC)
+        when = int(when.timestamp() * 1000)
+    if not -(1 << 53) < when < 1 << 53:
+        raise MessageError("created_at is out of range; give milliseconds since 1970")
+    return when
+
+
+def with_content(message: Message, content: str | list[dict[str, Any]] | None) -> Message:
+    """The same message with other content."""
+    return replace(message, content=content)
+
+
+def _content(raw: Mapping[str, Any], role: str) -> str | list[dict[str, Any]] | None:
+    content = raw.get("content")
+    if isinstance(content, str):
+        return content
+    if content is None:
+        if role == "assistant" and (raw.get("tool_calls") or any(raw.get(key) for key in _INSTEAD_OF_CONTENT)):
+            return None
+        raise MessageError(f"the {role} message has no content: give a string or a list of content parts")
+    if not isinstance(content, list):
+        hint = "; decode it first" if isinstance(content, bytes) else ""
+        raise MessageError(f"content must be a string or a list of parts, not {type(content).__name__}{hint}")
+    for part in content:
+        if not isinstance(part, dict) or not isinstance(part.get("type"), str):
+            raise MessageError('each content part is a dict with a "type", such as {"type": "text", "text": "…"}')
+        if part["type"] == "text" and not isinstance(part.get("text"), str):
+            raise MessageError('a content part of type "text" needs a string under "text"')
+    return content
+
+
+def _tool_calls(raw: Mapping[str, Any], role: str) -> tuple[dict[str, Any], ...]:
+    calls = raw.get("tool_calls")
+    if not calls and (calls is None or isinstance(calls, list | tuple)):
+        return ()
+    if role != "assistant":
+        raise MessageError(f"only assistant messages have tool_calls, not {role} messages")
+    if not isinstance(calls, list | tuple):
+        raise MessageError(f"tool_calls must be a list, not {type(calls).__name__}")
+    seen: list[str] = []
+    for call in calls:
+        if not isinstance(call, dict) or not isinstance(call.get("id"), str) or not call["id"]:
+            raise MessageError('each tool call is a dict with an "id" and a "function"')
+        function = call.get("function", call.get("custom"))
+        if not isinstance(function, dict) or not isinstance(function.get("name"), str):
+            raise MessageError(f'tool call {call["id"]!r} needs a "function" with a "name"')
+        if "function" in call and not isinstance(function.get("arguments", ""), str):
+            raise MessageError(
+                f"the arguments of tool call {call['id']!r} must be a JSON string, as the API sends them"
+            )
+        if call["id"] in seen:
+            raise MessageError(f"tool call id {call['id']!r} occurs twice in one message")
+        seen.append(call["id"])
+    return tuple(calls)
+
+
+def _string(raw: Mapping[str, Any], key: str) -> str | None:
+    value = raw.get(key)
+    if value is not None and not isinstance(value, str):
+        raise MessageError(f"{key} must be a string, not {type(value).__name__}")
+    return value
+
+
+def _check_text(message: Message) -> None:
+    """Only what any database can store and any provider accept: valid Unicode, no NUL, JSON values."""
+    try:
+        body = message.body
+        plain = message.content if isinstance(message.content, str) else ""
+        for text in (plain, body or "", message.id, message.model_variant or ""):
+            text.encode()
+    except UnicodeEncodeError:
+        raise MessageError(
+            "the message holds half a surrogate pair, which is not valid Unicode; clean it first"
+        ) from None
+    except (TypeError, ValueError) as error:
+        raise MessageError(f"the message cannot be written as JSON: {error}") from None
+    if "\0" in plain or (body and "\\u0000" in body) or "\0" in message.id:
+        raise MessageError("the message holds a NUL character; remove it first")
+
+
+def participants(messages: Iterable[Message]) -> list[str]:
+    """Who speaks, by name where given, in order of appearance."""
+    return list(dict.fromkeys(m.name or m.role for m in messages if m.role in ("user", "assistant")))

@@ -1,0 +1,445 @@
+"""When to fold and what: a policy is data, `decide` is a pure function of it and the chat's situation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields, replace
+from typing import Any
+
+from infold.errors import ConfigError
+from infold.messages import Message
+from infold.units import Unit, trailing, turns, units
+
+SECTIONS = ("policy", "system", "pins", "facts", "summary", "leaves", "bridge", "recent", "sources", "query")
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """One complete way of folding. The presets are its values; see `infold.presets`."""
+
+    name: str
+    triggers: tuple[str, ...]
+    """Reasons to fold, highest priority first; names of TRIGGERS."""
+    unit: str = "message"
+    """What `keep` counts: "message" or "turn"."""
+    keep: int = 6
+    """Messages or complete turns that a fold leaves verbatim."""
+    buffer: int = 0
+    """Messages that may come on top of `keep` before a fold is due."""
+    enabled: bool = True
+    token_ratio: float = 0.70
+    """`tokens` fires when the next request is more than this share of the context window."""
+    safety_turns: int = 10
+    """`safety` fires every so many user messages."""
+    trigger_ratio: float = 0.80
+    reset_ratio: float = 0.70
+    """`ratio` fires at trigger_ratio and is armed again below reset_ratio."""
+    min_messages: int = 12
+    cooldown: int = 4
+    max_depth: int = 0
+    """Most active records in a chain; 0 for no limit."""
+    refresh_after: int = 0
+    """`refresh` fires after so many messages at any ratio; 0 for never."""
+    min_keep: int = 2
+    """The tail may shrink to this many messages when a fold alone does not make enough room; 0: it never shrinks."""
+    chunk_tokens: int = 6000
+    """`chunk` fires when summary and unfolded turns exceed this."""
+    batch_at: int = 12
+    batch: int = 8
+    """`batch` fires at batch_at unfolded turns and folds the oldest `batch`."""
+    keep_share: float = 0.20
+    keep_range: tuple[int, int] = (1000, 4000)
+    chunk_share: float = 0.30
+    chunk_range: tuple[int, int] = (2000, 8000)
+    """`share`: unfolded tokens may exceed the kept share of the window by a chunk, each within its range."""
+    summary_cap: int = 500
+    """Most tokens of the long summary."""
+    leaf_cap: int = 0
+    """Most tokens of one fold's own summary (a leaf); 0: folds rewrite the long summary directly."""
+    rollup_count: int = 0
+    rollup_tokens: int = 0
+    """Leaves merge into the long summary at this many of them, or above this many tokens."""
+    rollup_keep: int = 0
+    """Newest leaves that a roll-up leaves alone."""
+    facts_cap: int = 0
+    """Most tokens of the fact layer; 0: facts are lines of the summary."""
+    budget: int = 0
+    """Tokens of a context when the caller names none; 0: budget_share of the context window."""
+    budget_share: float = 0.70
+    order: tuple[str, ...] = ("system", "summary", "bridge", "recent", "sources", "query")
+    trim: tuple[tuple[str, int], ...] = (("recent", 0), ("sources", 0), ("summary", 0))
+    """What gives way when the budget is short, in order: a section and how many of its pieces stay."""
+    fallback: str = "extractive"
+    """When the summarizer fails: "extractive", or "none" (nothing is folded, the bridge makes room)."""
+    abort_on_failure: bool = False
+    models: tuple[str, ...] = ()
+    """Models to summarize with, in order of preference."""
+    overrides: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """Other values for single models, by model name."""
+
+    def __post_init__(self) -> None:
+        _validate(self)
+
+    def with_values(self, values: Mapping[str, Any]) -> Policy:
+        """The same policy with some fields changed; unknown fields are an error."""
+        known = [f.name for f in fields(self)]
+        for name in values:
+            if name not in known:
+                raise ConfigError(f"a policy has no field {name!r}; it has {', '.join(known)}")
+        return replace(self, **{name: _frozen(value) for name, value in values.items()})
+
+    def for_model(self, model: str | None) -> Policy:
+        """The policy as it applies to a model."""
+        values = self.overrides.get(model or "")
+        return self.with_values({k: v for k, v in values.items() if k != "context_window"}) if values else self
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, values: Mapping[str, Any]) -> Policy:
+        return cls(**{name: _frozen(value) for name, value in values.items()})
+
+
+def _frozen(value: Any) -> Any:
+    return tuple(_frozen(inner) for inner in value) if isinstance(value, list | tuple) else value
+
+
+_RATIOS = ("token_ratio", "trigger_ratio", "reset_ratio", "keep_share", "chunk_share", "budget_share")
+_COUNTS = {
+    "keep": 0, "buffer": 0, "safety_turns": 1, "min_messages": 1, "cooldown": 0, "max_depth": 0, "refresh_after": 0,
+    "min_keep": 0, "chunk_tokens": 1, "batch_at": 1, "batch": 1, "summary_cap": 16, "leaf_cap": 0, "rollup_count": 0,
+    "rollup_tokens": 0, "rollup_keep": 0, "facts_cap": 0, "budget": 0,
+}  # fmt: skip
+
+
+def _validate(policy: Policy) -> None:
+    for name in _RATIOS:
+        value = getattr(policy, name)
+        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= 1:
+            raise ConfigError(f"{name} must be above 0 and at most 1, not {value!r}")
+    for name, least in _COUNTS.items():
+        value = getattr(policy, name)
+        if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= 10_000_000:
+            raise ConfigError(f"{name} must be a whole number of at least {least}, not {value!r}")
+    for name in ("enabled", "abort_on_failure"):
+        if not isinstance(getattr(policy, name), bool):
+            raise ConfigError(f"{name} must be True or False, not {getattr(policy, name)!r}")
+    if policy.reset_ratio >= policy.trigger_ratio:
+        raise ConfigError(
+            f"reset_ratio ({policy.reset_ratio}) must be below trigger_ratio ({policy.trigger_ratio}), "
+            "or the trigger could never be armed again"
+        )
+    if policy.unit not in ("message", "turn"):
+        raise ConfigError(f'unit must be "message" or "turn", not {policy.unit!r}')
+    if policy.batch > policy.batch_at:
+        raise ConfigError(f"batch ({policy.batch}) cannot be more than batch_at ({policy.batch_at})")
+    if policy.fallback not in ("extractive", "none"):
+        raise ConfigError(f'fallback must be "extractive" or "none", not {policy.fallback!r}')
+    unknown = [name for name in policy.triggers if name not in TRIGGERS]
+    if unknown:
+        raise ConfigError(f"unknown trigger {unknown[0]!r}: use some of {', '.join(TRIGGERS)}")
+    sections = [*policy.order, *(name for name, _ in policy.trim)]
+    unknown = [name for name in sections if name not in SECTIONS]
+    if unknown:
+        raise ConfigError(f"unknown section {unknown[0]!r}: use some of {', '.join(SECTIONS)}")
+
+
+@dataclass(frozen=True, slots=True)
+class Marks:
+    """What the triggers remember between adds."""
+
+    armed: bool = True
+    safety: int = 0
+    """Number of user messages at the last safety due point."""
+    head: int = 0
+    """Position of the message whose add triggered the last fold."""
+
+
+@dataclass(frozen=True, slots=True)
+class Situation:
+    """A chat right after an add, as far as decisions need it."""
+
+    messages: Sequence[Message]
+    """The unfolded messages, oldest first."""
+    unfolded_tokens: int
+    fixed_tokens: int
+    """Request overhead, system prompt and tool definitions."""
+    memory_tokens: int
+    """Memory as the next request shows it."""
+    summary_tokens: int
+    context_window: int
+    records: int
+    """Active records."""
+    users: int
+    """User messages in the chat so far."""
+    last_seq: int
+    marks: Marks
+
+    @property
+    def request_tokens(self) -> int:
+        return self.fixed_tokens + self.memory_tokens + self.unfolded_tokens
+
+    @property
+    def ratio(self) -> float:
+        return self.request_tokens / self.context_window
+
+    @property
+    def active(self) -> int:
+        """Messages the model sees, the synthetic summary message included."""
+        return len(self.messages) + (1 if self.records else 0)
+
+    @property
+    def since(self) -> int:
+        return self.last_seq - self.marks.head
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """A fold to make: the first `cut` unfolded messages, for a reason. A cut of 0 rewrites memory alone."""
+
+    cut: int
+    reason: str
+
+
+def decide(policy: Policy, now: Situation) -> tuple[Plan | None, Marks]:
+    """The fold that is due, if any, and what the triggers must remember. Called after every add."""
+    marks = now.marks
+    if not marks.armed and now.ratio < policy.reset_ratio:
+        marks = replace(marks, armed=True)
+    if not policy.enabled:
+        return None, marks
+    now = replace(now, marks=marks)
+    plan = next((plan for name in policy.triggers if (plan := TRIGGERS[name](policy, now))), None)
+    if plan is None:
+        return None, marks
+    safety = now.users if "safety" in policy.triggers and _safety_due(policy, now) else marks.safety
+    return plan, Marks(armed=False, safety=safety, head=now.last_seq)
+
+
+def forced(policy: Policy, now: Situation) -> Plan | None:
+    """The plan of a fold somebody asked for; None where the depth guard forbids another record."""
+    if policy.max_depth and now.records >= policy.max_depth:
+        return None
+    cut = _cut_turns(now.messages, policy.keep) if policy.unit == "turn" else _cut_messages(policy, now)
+    return Plan(cut, "forced")
+
+
+def tighter(policy: Policy, now: Situation, plan: Plan, memory_tokens: int) -> Plan | None:
+    """A plan that folds more of the tail, where the request would still be over the trigger after `plan`."""
+    if not policy.min_keep or "ratio" not in policy.triggers or plan.cut == 0:
+        return None
+
+    def after(cut: int) -> int:
+        return now.fixed_tokens + memory_tokens + sum(m.tokens for m in now.messages[cut:])
+
+    limit = policy.trigger_ratio * now.context_window
+    if after(plan.cut) < limit:
+        return None
+    best = plan.cut
+    for keep in range(policy.keep - 1, policy.min_keep - 1, -1):
+        best = max(best, _older(len(now.messages) - keep, units(now.messages)))
+        if after(best) < limit:
+            break
+    return Plan(best, plan.reason) if best > plan.cut else None
+
+
+def shares(policy: Policy, context_window: int) -> tuple[int, int]:
+    """Tokens kept verbatim and tokens of a chunk, for the `share` trigger."""
+
+    def clamp(share: float, bounds: tuple[int, int]) -> int:
+        quarter = context_window // 4
+        # A window too small for the lower bound gets a quarter of itself.
+        return quarter if bounds[0] > quarter else min(max(int(share * context_window), bounds[0]), bounds[1])
+
+    return clamp(policy.keep_share, policy.keep_range), clamp(policy.chunk_share, policy.chunk_range)
+
+
+# Where to cut ------------------------------------------------------------------------------------------
+
+
+def _unit_at(cut: int, all_units: Sequence[Unit]) -> Unit | None:
+    """The unit that a cut before position `cut` would split."""
+    return next((unit for unit in all_units if unit.first < cut <= unit.last), None)
+
+
+def _older(cut: int, all_units: Sequence[Unit]) -> int:
+    unit = _unit_at(cut, all_units)
+    return max(0, unit.first if unit else cut)
+
+
+def _cut_messages(policy: Policy, now: Situation) -> int:
+    """All but the last `keep` messages, moved so that no unit is split."""
+    counts_all = "ratio" in policy.triggers  # a chain counts every active message, also the new one
+    end = len(now.messages) if counts_all else trailing(now.messages)
+    cut = end - policy.keep
+    if cut <= 0:
+        return 0
+    all_units = units(now.messages)
+    unit = _unit_at(cut, all_units)
+    if unit is None:
+        return cut
+    sole = unit.last + 1 >= end
+    if unit.pending or sole or counts_all or end - unit.first <= policy.keep + policy.buffer:
+        return unit.first
+    return unit.last + 1
+
+
+def _cut_turns(messages: Sequence[Message], keep: int) -> int:
+    """Everything before the last `keep` complete turns, moved older where a unit crosses the boundary."""
+    complete = [turn for turn in turns(messages) if turn.complete]
+    return _turn_boundary(messages, [turn.first for turn in complete], len(complete) - keep)
+
+
+def _turn_boundary(messages: Sequence[Message], starts: Sequence[int], at: int) -> int:
+    """Start of complete turn number `at`, or of the nearest older one that splits no unit."""
+    if at <= 0:
+        return 0
+    all_units = units(messages)
+    if at >= len(starts):
+        ends = [turn.last + 1 for turn in turns(messages) if turn.complete]
+        return _older(ends[-1], all_units) if ends else 0
+    while at > 0 and _unit_at(starts[at], all_units):
+        at -= 1
+    return starts[at] if at > 0 else 0
+
+
+# Triggers ----------------------------------------------------------------------------------------------
+
+
+def _tokens(policy: Policy, now: Situation) -> Plan | None:
+    """Rolling, primary: the whole next request is above the share of the window."""
+    limit = policy.token_ratio * now.context_window
+    if now.request_tokens <= limit:
+        return None
+    end = trailing(now.messages)
+    all_units = units(now.messages)
+    starts = [unit.first for unit in all_units if unit.first < end]
+    cut = _cut_messages(policy, now)
+    folded = sum(m.tokens for m in now.messages[:cut])
+    # The last unit and the new message stay, whatever their size.
+    for at in starts[1:]:
+        if at <= cut:
+            continue
+        memory = max(now.memory_tokens, min(policy.summary_cap, now.memory_tokens + folded // 4))
+        if now.fixed_tokens + memory + now.unfolded_tokens - folded <= limit:
+            break
+        folded += sum(m.tokens for m in now.messages[cut:at])
+        cut = at
+    return Plan(cut, "tokens") if cut else None
+
+
+def _overflow(policy: Policy, now: Situation) -> Plan | None:
+    """Rolling: more than keep + buffer recent messages."""
+    if trailing(now.messages) <= policy.keep + policy.buffer:
+        return None
+    cut = _cut_messages(policy, now)
+    return Plan(cut, "overflow") if cut else None
+
+
+def _safety_due(policy: Policy, now: Situation) -> bool:
+    return now.users - now.marks.safety >= policy.safety_turns
+
+
+def _safety(policy: Policy, now: Situation) -> Plan | None:
+    """Rolling: so many user messages since the last safety point; with nothing to fold, memory is rewritten."""
+    return Plan(_cut_messages(policy, now), "safety") if _safety_due(policy, now) else None
+
+
+def _chain_guards(policy: Policy, now: Situation) -> bool:
+    return (not policy.max_depth or now.records < policy.max_depth) and now.active >= policy.min_messages
+
+
+def _chain_plan(policy: Policy, now: Situation, reason: str) -> Plan | None:
+    cut = _cut_messages(policy, now)
+    return Plan(cut, reason) if cut else None
+
+
+def _emergency(policy: Policy, now: Situation) -> Plan | None:
+    """The next request would not fit the window at all: cooldown and hysteresis do not count."""
+    if now.ratio < 1.0:
+        return None
+    if policy.unit == "turn":
+        cut = _cut_turns(now.messages, min(policy.keep, 1))
+        return Plan(cut, "emergency") if cut else None
+    return _chain_plan(policy, now, "emergency") if _chain_guards(policy, now) else None
+
+
+def _ratio(policy: Policy, now: Situation) -> Plan | None:
+    """Chain: at the trigger ratio, cooled down, and armed or with enough new messages."""
+    if not _chain_guards(policy, now) or now.ratio < policy.trigger_ratio or now.since < policy.cooldown:
+        return None
+    if not now.marks.armed and now.since < policy.min_messages:
+        return None
+    return _chain_plan(policy, now, "ratio")
+
+
+def _refresh(policy: Policy, now: Situation) -> Plan | None:
+    """Chain: so many messages since the last fold, at any ratio."""
+    if not policy.refresh_after or now.since < policy.refresh_after or now.since < policy.cooldown:
+        return None
+    return _chain_plan(policy, now, "refresh") if _chain_guards(policy, now) else None
+
+
+def _last_turn_complete(messages: Sequence[Message]) -> bool:
+    return bool(messages) and messages[-1].role == "assistant" and not messages[-1].tool_calls
+
+
+def _chunk(policy: Policy, now: Situation) -> Plan | None:
+    """Chunked: summary and unfolded turns exceed the threshold, once the turn is complete."""
+    if now.summary_tokens + now.unfolded_tokens <= policy.chunk_tokens or not _last_turn_complete(now.messages):
+        return None
+    cut = _cut_turns(now.messages, policy.keep)
+    return Plan(cut, "chunk") if cut else None
+
+
+def _batch(policy: Policy, now: Situation) -> Plan | None:
+    """Layered: at batch_at complete unfolded turns the oldest `batch` fold."""
+    if not _last_turn_complete(now.messages):
+        return None
+    complete = [turn for turn in turns(now.messages) if turn.complete]
+    if len(complete) < policy.batch_at:
+        return None
+    cut = _turn_boundary(now.messages, [turn.first for turn in complete], policy.batch)
+    return Plan(cut, "batch") if cut else None
+
+
+def _hot_turns(policy: Policy, now: Situation) -> Plan | None:
+    """Engine: more complete turns are unfolded than stay hot; all older ones fold."""
+    if not _last_turn_complete(now.messages):
+        return None
+    cut = _cut_turns(now.messages, policy.keep)
+    return Plan(cut, "hot_turns") if cut else None
+
+
+def _share(policy: Policy, now: Situation) -> Plan | None:
+    """Default: the unfolded part exceeds the kept share of the window by a chunk."""
+    kept, chunk = shares(policy, now.context_window)
+    if now.unfolded_tokens <= kept + chunk or not _last_turn_complete(now.messages):
+        return None
+    complete = [turn for turn in turns(now.messages) if turn.complete]
+    starts = [turn.first for turn in complete]
+    at = max(0, len(complete) - policy.keep)
+    tail = sum(m.tokens for m in now.messages[starts[at] :]) if complete and at < len(starts) else 0
+    while at > 0:
+        more = sum(m.tokens for m in now.messages[starts[at - 1] : starts[at]])
+        if tail + more > kept:
+            break
+        tail += more
+        at -= 1
+    cut = _turn_boundary(now.messages, starts, at)
+    return Plan(cut, "share") if cut else None
+
+
+TRIGGERS: dict[str, Callable[[Policy, Situation], Plan | None]] = {
+    "tokens": _tokens,
+    "overflow": _overflow,
+    "safety": _safety,
+    "emergency": _emergency,
+    "ratio": _ratio,
+    "refresh": _refresh,
+    "chunk": _chunk,
+    "batch": _batch,
+    "hot_turns": _hot_turns,
+    "share": _share,
+}

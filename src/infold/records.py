@@ -1,0 +1,97 @@
+"""SummaryRecord: one fold as the summary chain's document describes it. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from infold.items import Item, render
+
+MOST = 30
+"""Most key points, and most entries of each array."""
+
+_DUE = re.compile(r"\b(?:by|due(?: on)?|before|until)\s+(.{2,40})$", re.IGNORECASE)
+_OWNER = re.compile(r"^([A-Z][\w'-]*(?: [A-Z][\w'-]*)?) (?:will|shall|has to|needs to|owes|promised)\b")
+
+
+@dataclass(frozen=True, slots=True)
+class ActionItem:
+    """Something somebody has to do."""
+
+    task: str
+    owner: str | None = None
+    due: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SummaryContext:
+    """The structured facets of a summary."""
+
+    participants: tuple[str, ...] = ()
+    decisions: tuple[str, ...] = ()
+    action_items: tuple[ActionItem, ...] = ()
+    unresolved: tuple[str, ...] = ()
+    domain_entities: tuple[str, ...] = ()
+    raw: object = None
+
+
+@dataclass(frozen=True, slots=True)
+class SummaryRecord:
+    """One link of the chain."""
+
+    id: str
+    timestamp: int
+    """Milliseconds since 1970."""
+    depth: int
+    parent_id: str | None
+    summary: str
+    key_points: tuple[str, ...]
+    context: SummaryContext
+    original_message_ids: tuple[str, ...]
+    """The messages this record newly covers."""
+    token_estimate: int
+
+
+def action_item(text: str) -> ActionItem:
+    """Owner, task and due date of a line, as far as it says them."""
+    due, owner = _DUE.search(text), _OWNER.match(text)
+    return ActionItem(text, owner[1] if owner else None, due[1].rstrip(" .") if due else None)
+
+
+def summary_record(
+    *,
+    id: str,
+    timestamp: int,
+    depth: int,
+    parent_id: str | None,
+    items: Sequence[Item],
+    participants: Sequence[str],
+    message_ids: Sequence[str],
+    tokens: int,
+) -> SummaryRecord:
+    """The record of a fold, from the memory it left behind."""
+
+    def texts(section: str) -> tuple[str, ...]:
+        return tuple(item.text for item in items if item.section == section)[:MOST]
+
+    number = len(message_ids)
+    nothing = f"{number} message{'s' * (number != 1)} folded; nothing in them was durable."
+    open_items = texts("open")
+    return SummaryRecord(
+        id,
+        timestamp,
+        depth,
+        parent_id,
+        render(items) or nothing,
+        tuple(item.text for item in items)[:MOST],
+        SummaryContext(
+            participants=tuple(participants)[:MOST],
+            decisions=texts("decisions"),
+            action_items=tuple(action_item(text) for text in open_items if _OWNER.match(text) or _DUE.search(text)),
+            unresolved=tuple(text for text in open_items if not (_OWNER.match(text) or _DUE.search(text))),
+            domain_entities=texts("artifacts"),
+        ),
+        tuple(message_ids),
+        tokens,
+    )

@@ -1,0 +1,155 @@
+"""A chat as loaded from the ledger: its row, memory and unfolded messages, kept fresh at small cost."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+
+from infold.assembly import memory_tokens
+from infold.context import View
+from infold.items import LONG, PINNED, Item, block_tokens
+from infold.ledger import store
+from infold.ledger.store import ChatRow, Connection, FoldRow
+from infold.messages import Message, canonical_json
+from infold.policy import Marks, Policy, Situation
+from infold.tokens import MESSAGE_OVERHEAD, REQUEST_OVERHEAD, count_cached
+from infold.units import question
+
+# Unfolded messages kept in memory. Only a chat that may not fold (a chain at its depth limit, an endless open turn)
+# has more; the oldest are then bridged by range and count.
+WINDOW = 4000
+_RECENT_FOLDS = 64
+
+
+@dataclass(slots=True)
+class State:
+    """One chat at one moment."""
+
+    row: ChatRow
+    stored: Policy
+    """The policy of the chat."""
+    marks: Marks
+    items: tuple[Item, ...]
+    pins: tuple[Item, ...]
+    folds: list[FoldRow]
+    """The newest active folds, newest first."""
+    messages: list[Message]
+    unfolded_tokens: int
+    model: str | None
+    """The model that wrote the newest reply."""
+    memory_tokens: int = 0
+    summary_tokens: int = 0
+
+    @property
+    def policy(self) -> Policy:
+        """The policy as it applies to the model in use."""
+        return self.stored.for_model(self.model)
+
+    @property
+    def context_window(self) -> int:
+        own = self.stored.overrides.get(self.model or "", {}).get("context_window")
+        return int(own) if own else self.row.context_window
+
+    @property
+    def records(self) -> list[FoldRow]:
+        """Active records of the chain, newest first."""
+        return [fold for fold in self.folds if fold.kind != "rollup"]
+
+    @property
+    def depth(self) -> int:
+        return self.records[0].depth if self.records else -1
+
+    @property
+    def fixed_tokens(self) -> int:
+        system = self.row.system
+        return REQUEST_OVERHEAD + self.row.tools_tokens + (MESSAGE_OVERHEAD + count_cached(system) if system else 0)
+
+    def append(self, message: Message) -> None:
+        self.messages.append(message)
+        self.unfolded_tokens += message.tokens
+        self.row.last_seq = message.seq
+        if message.role == "user":
+            self.row.users += 1
+        elif message.model_variant:
+            self.model = message.model_variant
+        if len(self.messages) > 2 * WINDOW:
+            self.unfolded_tokens -= sum(m.tokens for m in self.messages[:-WINDOW])
+            del self.messages[:-WINDOW]
+
+    def situation(self) -> Situation:
+        return Situation(
+            messages=self.messages,
+            unfolded_tokens=self.unfolded_tokens,
+            fixed_tokens=self.fixed_tokens,
+            memory_tokens=self.memory_tokens,
+            summary_tokens=self.summary_tokens,
+            context_window=self.context_window,
+            records=len(self.records),
+            users=self.row.users,
+            last_seq=self.row.last_seq,
+            marks=self.marks,
+        )
+
+    def view(self, asked: tuple[Message, ...] = ()) -> View:
+        older = None
+        if self.messages and self.messages[0].seq > self.row.cursor + 1:
+            older = (self.row.cursor + 1, self.messages[0].seq - 1)
+        return View(
+            self.policy, self.row.system or None, self.pins, self.items, self.messages, self.depth, asked, older
+        )
+
+
+def load(connection: Connection, key: int, cached: State | None) -> State | None:
+    """The chat as it is now; what has not changed since `cached` is not read again. None if it is gone."""
+    row = store.chat_by_key(connection, key)
+    if row is None:
+        return None
+    if cached is None or cached.row.version != row.version or cached.row.last_seq > row.last_seq:
+        return _read(connection, row)
+    if row.last_seq > cached.row.last_seq:
+        for message in store.messages_between(connection, key, cached.row.last_seq + 1, row.last_seq):
+            cached.append(message)
+    cached.row = row
+    cached.marks = marks_from(row.marks)
+    return cached
+
+
+def _read(connection: Connection, row: ChatRow) -> State:
+    first = max(row.cursor + 1, row.last_seq - WINDOW + 1)
+    messages = store.messages_between(connection, row.key, first, row.last_seq)
+    model = next((m.model_variant for m in reversed(messages) if m.model_variant), None)
+    state = State(
+        row,
+        Policy.from_json(json.loads(row.policy)),
+        marks_from(row.marks),
+        store.alive_items(connection, row.key),
+        store.all_pins(connection, row.key),
+        store.newest_folds(connection, row.key, _RECENT_FOLDS),
+        messages,
+        sum(m.tokens for m in messages),
+        model,
+    )
+    state.memory_tokens = memory_tokens(state.view())
+    state.summary_tokens = block_tokens([item for item in state.items if item.layer in (LONG, PINNED)])
+    return state
+
+
+def asked(connection: Connection, state: State) -> tuple[Message, ...]:
+    """The question of the open turn, where it is already folded."""
+    messages = state.messages
+    if not messages or messages[-1].role == "user" or any(m.role == "user" for m in messages):
+        return ()
+    if messages[-1].role == "assistant" and not messages[-1].tool_calls:
+        return ()
+    last = store.last_user_seq(connection, state.row.key)
+    before = store.messages_between(connection, state.row.key, max(1, last - 50), last)
+    first, end = question(before)
+    return tuple(before[first:end])
+
+
+def marks_json(marks: Marks) -> str:
+    return canonical_json(asdict(marks))
+
+
+def marks_from(text: str) -> Marks:
+    return Marks(**json.loads(text))

