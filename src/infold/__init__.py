@@ -14,7 +14,7 @@ _HOMES = {
     "AsyncMemory": "aio",
     "AsyncChat": "aio",
     "Chat": "chat",
-    "MemoryState": "chat",
+    "MemoryState": "reports",
     "Context": "context",
     "Message": "messages",
     "Item": "items",
@@ -50,7 +50,7 @@ __all__ = [*_HOMES, "__version__"]  # noqa: PLE0604  the names are strings, spel
 if TYPE_CHECKING:
     from infold.aio import AsyncChat, AsyncMemory
     from infold.audit import Proof
-    from infold.chat import Chat, MemoryState
+    from infold.chat import Chat
     from infold.context import Context
     from infold.errors import (
         BudgetError,
@@ -79,6 +79,7 @@ if TYPE_CHECKING:
     from infold.policy import Policy
     from infold.presets import Settings, SummarizationConfig, preset
     from infold.records import SummaryRecord
+    from infold.reports import MemoryState
 
 
 def __getattr__(name: str) -> Any:

@@ -14,7 +14,7 @@ from infold.memory import ChatInfo, Memory
 
 if TYPE_CHECKING:
     from infold.audit import Proof
-    from infold.chat import Chat, FoldStats, LastSummarization, MemoryState, MessageLike
+    from infold.chat import Chat, MessageLike
     from infold.context import Context
     from infold.folder import Summarizer
     from infold.ledger.store import Event
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from infold.policy import Policy
     from infold.presets import SummarizationConfig
     from infold.records import SummaryRecord
+    from infold.reports import FoldStats, LastSummarization, MemoryState
 
 P = ParamSpec("P")
 T = TypeVar("T")

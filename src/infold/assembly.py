@@ -26,6 +26,7 @@ SUMMARY_HEADER = "[infold memory] What earlier messages of this chat established
 LEAVES_HEADER = "[infold memory] From messages folded recently:"
 SOURCES_HEADER = "[infold sources] Retrieved for the next question:"
 BRIDGE_HEADER = "[infold bridge]"
+LEAST_BRIDGE = 48  # tokens of a bridge that states its range and count
 BACKGROUND = "BACKGROUND – PRIOR CONVERSATION SUMMARY (use only if relevant):"
 
 
@@ -64,8 +65,10 @@ class _Block:
 
     @property
     def tokens(self) -> int:
-        """Line by line; tokens never join across a line break, so the whole text is not larger."""
-        return MESSAGE_OVERHEAD + count_cached(self.header + "\n") + block_tokens(self.items) if self.items else 0
+        """Counted line by line, since tokens do not join across a line break; losing the last one may cost a token."""
+        if not self.items:
+            return 0
+        return MESSAGE_OVERHEAD + count_cached(self.header + "\n") + block_tokens(self.items) + 1
 
 
 def _blocks(view: View) -> dict[str, _Block]:
@@ -75,13 +78,17 @@ def _blocks(view: View) -> dict[str, _Block]:
     header = SUMMARY_HEADER
     if view.policy.name == "chain" and view.depth >= 0:
         header = f"[summary-depth:{view.depth}] {SUMMARY_HEADER}"
-    apart = "pins" in view.policy.order
-    return {
-        "pins": _Block(PINS_HEADER, list(view.pins) if apart else [], "pinned"),
+    blocks = {
+        "pins": _Block(PINS_HEADER, list(view.pins), "pinned"),
         "facts": _Block(FACTS_HEADER, layers[FACT], "lasting facts"),
-        "summary": _Block(header, [*([] if apart else view.pins), *layers[LONG]], "folded messages"),
+        "summary": _Block(header, layers[LONG], "folded messages"),
         "leaves": _Block(LEAVES_HEADER, layers[LEAF], "recently folded messages"),
     }
+    for name in ("leaves", "facts", "pins"):  # what has no section of its own is part of the summary
+        if name not in view.policy.order:
+            blocks["summary"].items = [*blocks[name].items, *blocks["summary"].items]
+            blocks[name].items = []
+    return blocks
 
 
 class _Draft:
@@ -106,7 +113,7 @@ class _Draft:
         self._split(query)
         # Room for the bridge, once there is one. It does not depend on what is left over, so that the bridge's
         # text stays the same until the cut moves.
-        self.reserve = min(max(budget // 8, 48), 400)
+        self.reserve = min(max(budget // 8, LEAST_BRIDGE), 400)
         self.cut = 0  # units of the tail that go to the bridge
 
     def _split(self, query: Message | None) -> None:
@@ -120,10 +127,11 @@ class _Draft:
             self.query = list(self.view.asked)
         else:
             first, end = question(messages)
+            first = max(first, end - 1)  # the newest words of the question; earlier ones may be bridged
             self.query = list(messages[first:end])
         closed, following = messages[:first], messages[end:]
         self.tail = [closed[u.first : u.last + 1] for u in units(closed)]
-        self.closed = len(self.tail)
+        self.closed = len(self.tail)  # units before the question; the rest of the tail comes after it
         work = [following[u.first : u.last + 1] for u in units(following)]
         self.last = work.pop() if work else []  # what the agent needs to go on
         self.tail += work
@@ -145,11 +153,19 @@ class _Draft:
     def _sources_tokens(self) -> int:
         if not self.sources:
             return 0
-        return MESSAGE_OVERHEAD + count_cached(SOURCES_HEADER + "\n") + sum(self.source_tokens)
+        return MESSAGE_OVERHEAD + count_cached(SOURCES_HEADER + "\n") + sum(self.source_tokens) + 1
+
+    def _before(self) -> list[Message]:
+        """Messages shown before the question."""
+        return [m for unit in self.tail[self.cut : self.closed] for m in unit]
+
+    def _after(self) -> list[Message]:
+        """Messages shown after the question: the agent at work."""
+        return [*(m for unit in self.tail[max(self.cut, self.closed) :] for m in unit), *self.last]
 
     def _spoken(self) -> list[Message]:
-        """Every message shown as it was said."""
-        return [*(m for unit in self.tail[self.cut :] for m in unit), *self.query, *self.last]
+        """Every message shown as it was said, in order."""
+        return [*self._before(), *self.query, *self._after()]
 
     def _frame(self) -> int:
         """Tokens of everything but the messages shown as they were said."""
@@ -235,10 +251,9 @@ class _Draft:
         """Cut what must stay but is too large to head and tail; the question and the agent's last step go last."""
         while self._over():
             spoken = self._spoken()
-            room = self.budget - self._frame()
-            level = water_level([m.tokens for m in spoken], room)
+            level = water_level([m.tokens for m in spoken], self.budget - self._frame())
             tail_left = self.cut < len(self.tail)
-            if level >= MIN_EXCERPT or not (tail_left or self.last):
+            if spoken and (level >= MIN_EXCERPT or not (tail_left or self.last)):
                 short = [excerpt_message(m, level) for m in spoken]
                 if None not in short:
                     self._replace([m for m in short if m is not None])
@@ -249,7 +264,9 @@ class _Draft:
                 self.tail.append(self.last)
                 self.unit_tokens.append(sum(m.tokens for m in self.last))
                 self.last, self.cut = [], len(self.tail)
-            elif any(block.items for name, block in self.blocks.items() if name != "pins" and self._loose(name)):
+            elif self._has_bridge() and self.reserve > LEAST_BRIDGE:
+                self.reserve = LEAST_BRIDGE
+            elif any(self._loose(name) for name in self.blocks):
                 for name in self.blocks:
                     self._drop_loose(name)
             else:
@@ -268,11 +285,10 @@ class _Draft:
             self._leave_out(name, item.text, item.tokens, "no room beside the question")
 
     def _replace(self, short: list[Message]) -> None:
-        cut = iter(short)
-        for index in range(self.cut, len(self.tail)):
-            self.tail[index] = [self._note(m, next(cut)) for m in self.tail[index]]
-        self.query = [self._note(m, next(cut)) for m in self.query]
-        self.last = [self._note(m, next(cut)) for m in self.last]
+        cut = {id(whole): self._note(whole, part) for whole, part in zip(self._spoken(), short, strict=True)}
+        self.tail[self.cut :] = [[cut[id(m)] for m in unit] for unit in self.tail[self.cut :]]
+        self.query = [cut[id(m)] for m in self.query]
+        self.last = [cut[id(m)] for m in self.last]
 
     def _note(self, whole: Message, short: Message) -> Message:
         if short is not whole:
@@ -326,14 +342,13 @@ class _Draft:
                 bridge_text, section, bridge_text.partition("\n")[0], "neither folded yet nor fitting verbatim"
             )
         elif section == "recent":
-            for unit in self.tail[self.cut :]:
-                yield from (_said(message, "verbatim tail") for message in unit)
+            yield from (_said(message, "verbatim tail") for message in self._before())
         elif section == "sources" and self.sources:
             text = f"{SOURCES_HEADER}\n{''.join(self.sources)}".rstrip("\n")
             yield _system(text, section, f"{len(self.sources)} sources", "given by the caller")
         elif section == "query":
             yield from (_said(message, "the question") for message in self.query)
-            yield from (_said(message, "the agent's last step") for message in self.last)
+            yield from (_said(message, "the agent at work") for message in self._after())
 
     def _bridge(self) -> tuple[tuple[int, int, int] | None, str]:
         """Range, count and as many digests as fit the reserve, newest kept first, shown in order."""
@@ -346,7 +361,7 @@ class _Draft:
         number = len(hidden) + (older[1] - older[0] + 1 if older else 0)
         noun = "message" if number == 1 else "messages"
         head = f"{BRIDGE_HEADER} Messages {first}–{last} ({number} {noun}) are not shown in full."
-        room = self.reserve - MESSAGE_OVERHEAD - count(head + "\n")
+        room = self.reserve - MESSAGE_OVERHEAD - count(head + "\n") - 1
         lines: list[str] = []
         for message in reversed(hidden):
             line = f"- {digest(message)}\n"
@@ -372,11 +387,11 @@ class _Draft:
             parts.append(f"{BACKGROUND}\n{render(memory)}")
         if bridge_text:
             parts.append(bridge_text)
-        tail = [m for unit in self.tail[self.cut :] for m in unit]
+        tail = self._before()
         parts += ["\n".join(_line(m) for m in tail[turn.first : turn.last + 1]) for turn in turns(tail)]
         if self.sources:
             parts.append(f"{SOURCES_HEADER}\n{''.join(self.sources)}".rstrip("\n"))
-        asked = "\n".join(_line(m) for m in (*self.query, *self.last))
+        asked = "\n".join(_line(m) for m in (*self.query, *self._after()))
         return tuple([*parts, asked] if asked else parts)
 
 

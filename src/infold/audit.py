@@ -104,10 +104,14 @@ def _check_folds(
         yield f"the cursor is at {row.cursor}, but the folds end at {covered}"
     if len(folds) != row.folds or [fold.n for fold in folds] != list(range(1, len(folds) + 1)):
         yield f"the chat says it has {row.folds} folds, but {len(folds)} are there"
-    ends = sorted((fold.last_seq, fold.head_seq, fold.n) for fold in folds if fold.last_seq is not None)
+    ends = sorted((fold.last_seq, fold.head_seq, fold.first_seq or 0, fold.n) for fold in folds if fold.last_seq)
     for call, answer in answers:
-        for end, head, n in ends[bisect_left(ends, (call, 0, 0)) : bisect_left(ends, (answer, 0, 0))]:
-            if answer <= head:  # a result that came after the fold could not be known to it
+        within = ends[bisect_left(ends, (call,)) : bisect_left(ends, (answer,))]
+        # A call that was given up and folded before its result came stands alone; no later fold splits anything.
+        if any(first <= call and head < answer for _, head, first, _ in within):
+            continue
+        for end, head, _, n in within:
+            if head >= answer:
                 yield f"fold {n} ends at {end}, between the call {call} and its result {answer}"
     for fold in folds:
         if fold.kind != "base" or fold.first_seq is None or fold.last_seq is None:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from contextlib import suppress
+from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
+from infold import reports
+from infold.access import Access
 from infold.assembly import assemble
 from infold.audit import Proof, verify
 from infold.context import Context, check_budget
@@ -17,18 +20,19 @@ from infold.errors import (
     MessageError,
     NotFoundError,
     OrphanResultError,
-    SummarizerError,
+    ReadOnlyDatabaseError,
 )
 from infold.failpoints import reach
-from infold.folder import EXTRACTIVE, LostRaceError, ask, commit, fold_answer, fold_instantly, request
+from infold.folder import fold_instantly
 from infold.folding.extractive import extract
-from infold.folding.merge import into_long
-from infold.items import FACT, LEAF, LONG, Item, line_tokens, render
+from infold.items import line_tokens
 from infold.ledger import store
 from infold.ledger.store import Connection, Event
-from infold.messages import Message, canonical_json, parse, participants
-from infold.policy import Plan, Policy, decide, forced
-from infold.records import SummaryRecord, summary_record
+from infold.messages import Message, canonical_json, parse
+from infold.policy import Policy, decide
+from infold.records import SummaryRecord
+from infold.reports import FoldStats, LastSummarization, MemoryState
+from infold.rewriter import Rewriter
 from infold.state import State, asked, load, marks_from, marks_json
 from infold.tokens import message_tokens, tools_tokens
 from infold.units import awaited
@@ -40,48 +44,6 @@ if TYPE_CHECKING:
 MessageLike = Message | Mapping[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class MemoryState:
-    """Everything a chat remembers."""
-
-    summary: str
-    """All of memory, rendered as headings and bullets."""
-    pins: tuple[Item, ...]
-    facts: tuple[Item, ...]
-    long: tuple[Item, ...]
-    leaves: tuple[Item, ...]
-    cursor: int
-    """Everything up to this position is folded."""
-    last_summarized_message_id: str | None
-    recent_messages: tuple[Message, ...]
-    """The messages that are not folded, oldest first."""
-
-    @property
-    def items(self) -> tuple[Item, ...]:
-        """Every line of memory."""
-        return (*self.pins, *self.facts, *self.long, *self.leaves)
-
-
-@dataclass(frozen=True, slots=True)
-class LastSummarization:
-    """The chat right before its newest fold."""
-
-    depth: int
-    message_count: int
-    token_ratio: float
-
-
-@dataclass(frozen=True, slots=True)
-class FoldStats:
-    """How folding went so far."""
-
-    folds: int
-    failures: int
-    success_rate: float
-    mean_latency: float
-    """Milliseconds."""
-
-
 class Chat:
     """One conversation; `memory.chat(…)` opens it. Safe to use from several threads and processes."""
 
@@ -90,7 +52,8 @@ class Chat:
         self._memory = memory
         self._key = key
         self._wait = wait
-        self._cache: State | None = None
+        self._rewriter = Rewriter(memory, self, wait)
+        self.cache: State | None = None
 
     # Adding --------------------------------------------------------------------------------------------
 
@@ -119,8 +82,8 @@ class Chat:
         read = [(m, message_tokens(m), m.sha256, extract(m)) for m in checked]
         added: list[Message] = []
         events: list[Event] = []
-        instant = self._folds_instantly
-        with self._writing() as (connection, state):
+        instant = self._rewriter.folds_instantly
+        with self.writing() as (connection, state):
             reach("add.begun")
             for parsed, tokens, sha256, found in read:
                 known = store.message_hash(connection, self._key, parsed.id) if parsed.id else None
@@ -153,11 +116,11 @@ class Chat:
                 if plan is not None:
                     state, folded = fold_instantly(connection, state, plan, state.marks, self._memory.clockwork)
                     events += folded
-            self._cache = state
+            self.cache = state
         reach("add.committed")
         self._memory.emit(events)
-        if self._memory.summarizer is not None and (events or not instant):
-            self._summarize_soon()
+        if events or not instant:
+            self._rewriter.soon()
         return added[0] if single else added
 
     def _same(self, parsed: Message, tokens: int, sha256: bytes, known: tuple[int, bytes]) -> Message:
@@ -194,7 +157,7 @@ class Chat:
         tool_tokens = tools_tokens(tools)
         if tools is not None:
             self._note_tools(tool_tokens)
-        with self._reading() as (connection, state):
+        with self.reading() as (connection, state):
             view = state.view(() if question else asked(connection, state))
             budget = max_tokens or state.policy.budget or int(state.policy.budget_share * state.context_window)
         budget = check_budget(budget - reserve_output, "max_tokens less reserve_output")
@@ -208,62 +171,30 @@ class Chat:
     @property
     def memory(self) -> MemoryState:
         """The whole structured state."""
-        with self._reading() as (connection, state):
-            cursor = state.row.cursor
-            last = store.message_ids(connection, self._key, cursor, cursor)
-            layers = {name: tuple(i for i in state.items if i.layer == name) for name in (FACT, LONG, LEAF)}
-            return MemoryState(
-                render((*state.pins, *layers[FACT], *layers[LONG], *layers[LEAF])),
-                state.pins, layers[FACT], layers[LONG], layers[LEAF],
-                cursor, last[0] if last else None, tuple(state.messages),
-            )  # fmt: skip
+        with self.reading() as (connection, state):
+            return reports.memory_state(connection, state)
 
     @property
     def records(self) -> list[SummaryRecord]:
         """The active records, oldest first; each names the messages it newly covers."""
-        records: list[SummaryRecord] = []
-        with self._reading() as (connection, state):
-            leaves = bool(state.policy.leaf_cap)
-            for fold in store.all_folds(connection, self._key):
-                if fold.superseded_by is not None or fold.kind == "rollup":
-                    continue
-                items = store.items_at(connection, self._key, fold.n)
-                if leaves:
-                    items = tuple(item for item in items if item.fold == fold.n)
-                first, last = fold.first_seq or 1, fold.last_seq or 0
-                records.append(
-                    summary_record(
-                        id=fold.id,
-                        timestamp=fold.created_at,
-                        depth=fold.depth,
-                        parent_id=fold.parent,
-                        items=items,
-                        participants=participants(store.messages_between(connection, self._key, first, last)),
-                        message_ids=store.message_ids(connection, self._key, first, last),
-                        tokens=fold.tokens,
-                    )  # fmt: skip
-                )
-        return records
+        with self.reading() as (connection, state):
+            return reports.records(connection, state)
 
     @property
     def last_summarization(self) -> LastSummarization | None:
         """Depth, message count and token ratio right before the newest fold."""
-        with self._reading() as (_, state):
-            records = state.records
-        if not records:
-            return None
-        newest = records[0]
-        return LastSummarization(newest.depth, newest.active, newest.request_tokens / newest.context_window)
+        with self.reading() as (_, state):
+            return reports.last_summarization(state)
 
     @property
     def policy(self) -> Policy:
         """The policy stored with the chat."""
-        with self._reading() as (_, state):
+        with self.reading() as (_, state):
             return state.stored
 
     @property
     def title(self) -> str | None:
-        with self._reading() as (_, state):
+        with self.reading() as (_, state):
             return state.row.title
 
     @title.setter
@@ -274,26 +205,22 @@ class Chat:
 
     def messages(self, *, after: int = 0, limit: int = 1000) -> list[Message]:
         """Messages of the ledger, folded or not, oldest first."""
-        with self._reading() as (connection, _):
+        with self.reading() as (connection, _):
             return store.messages_between(connection, self._key, after + 1, after + limit)
 
     def events(self) -> list[Event]:
         """What happened to this chat, newest last."""
-        with self._reading() as (connection, state):
+        with self.reading() as (connection, state):
             return store.all_events(connection, state.row)
 
     def stats(self) -> FoldStats:
         """Success rate and mean latency of the folds so far."""
-        with self._reading() as (connection, state):
-            folds = store.all_folds(connection, self._key)
-            failures = sum(1 for e in store.all_events(connection, state.row) if e.type == "summarization_failed")
-        tried = len(folds) + failures
-        mean = sum(fold.duration for fold in folds) / len(folds) if folds else 0.0
-        return FoldStats(len(folds), failures, len(folds) / tried if tried else 1.0, mean)
+        with self.reading() as (connection, state):
+            return reports.fold_stats(connection, state)
 
     def verify(self) -> Proof:
         """The no-loss and integrity proof for this chat."""
-        with self._reading() as (connection, _):
+        with self.reading() as (connection, _):
             return verify(connection, self._key)
 
     # Folding -------------------------------------------------------------------------------------------
@@ -303,124 +230,11 @@ class Chat:
 
         False where the policy's depth limit forbids another fold.
         """
-        if self._folds_instantly:
-            events: list[Event] = []
-            with self._writing() as (connection, state):
-                plan = forced(state.policy, state.situation())
-                if plan is not None:
-                    marks = replace(state.marks, armed=False, head=state.row.last_seq)
-                    state, events = fold_instantly(connection, state, plan, marks, self._memory.clockwork)
-                self._cache = state
-            self._memory.emit(events)
-            if events and self._memory.summarizer is not None:
-                self._summarize_soon()
-            return bool(events)
-        return self._summarize(force=True)
-
-    @property
-    def _folds_instantly(self) -> bool:
-        """Whether a due fold is made at once and extractively, a summarizer rewriting it later."""
-        if self._memory.summarizer is None:
-            return True
-        return not self._wait and self.policy.fallback == EXTRACTIVE
+        return self._rewriter.fold()
 
     def settle(self) -> None:
         """Wait for the background folds of this chat."""
-        self._memory.background.settle(self.id)
-
-    def _summarize_soon(self) -> None:
-        if self._wait:
-            self._summarize()
-        else:
-            self._memory.background.submit(self.id, self._summarize)
-
-    def _summarize(self, *, force: bool = False) -> bool:
-        """Fold with the summarizer until nothing is due; what it does wrong leaves the chat as it was."""
-        folded = False
-        while True:
-            with self._writing() as (connection, state):
-                plan, marks = decide(state.policy, state.situation())
-                due = plan is not None
-                if force:
-                    plan = forced(state.policy, state.situation())
-                    marks = replace(marks, armed=False, head=state.row.last_seq)
-                elif plan is None:
-                    if marks != state.marks:
-                        store.touch(
-                            connection,
-                            self._key,
-                            last_seq=state.row.last_seq,
-                            users=state.row.users,
-                            marks=marks_json(marks),
-                        )
-                        state.marks = marks
-                    newest = next((fold for fold in state.folds if fold.kind == "base"), None)
-                    if newest is not None and newest.author == EXTRACTIVE and self._upgrades(state):
-                        plan, marks = (
-                            Plan(0, newest.reason),
-                            state.marks,
-                        )  # an instant fold waits for its better version
-                if plan is None:
-                    return folded
-                wanted = request(connection, state, plan)
-                expected, policy = state.row.version, state.policy
-                depth = state.depth + 1 if not wanted.replaced else state.depth
-            started = self._memory.clockwork.now()
-            try:
-                answer, second = self._ask(wanted, policy, depth)
-            except Exception as error:
-                return self._summarizer_failed(error, plan, due or force) or folded
-            try:
-                with self._writing() as (connection, state):
-                    state, events = fold_answer(
-                        connection, state, wanted, answer, plan, marks, self._memory.clockwork,
-                        expected=expected, started=started, second=second,
-                    )  # fmt: skip
-                    self._cache = state
-            except LostRaceError:
-                continue
-            self._memory.emit(events)
-            folded = True
-            if force:
-                return True
-
-    def _upgrades(self, state: State) -> bool:
-        return not self._wait and state.policy.fallback == EXTRACTIVE
-
-    def _ask(self, wanted: Any, policy: Policy, depth: int) -> tuple[str, str | None]:
-        """The summarizer's answer; an identical request is answered from the cache."""
-        answers = self._memory.answers
-        if wanted.key not in answers:
-            assert self._memory.summarizer is not None
-            answers[wanted.key] = ask(self._memory.summarizer, wanted, policy, depth)
-            while len(answers) > 128:
-                answers.popitem(last=False)
-        return answers[wanted.key]
-
-    def _summarizer_failed(self, error: Exception, plan: Plan, due: bool) -> bool:
-        """Record the failure; then raise, fold extractively, or leave the messages as they are, as the policy says."""
-        events: list[Event] = []
-        now = self._memory.clockwork.now()
-        with self._writing() as (connection, state):
-            said = " ".join("".join(ch if ch.isprintable() else " " for ch in str(error)[:200]).split())
-            data = {"reason": plan.reason, "error": type(error).__name__, "message": said}
-            failed = Event("summarization_failed", now, data, self.id)
-            store.insert_event(connection, self._key, failed)
-            events.append(failed)
-            policy = state.policy
-            if due and policy.fallback == EXTRACTIVE and not policy.abort_on_failure:
-                again, marks = decide(policy, state.situation())
-                again = again or (plan if plan.reason == "forced" else None)
-                if again is not None:
-                    state, folded = fold_instantly(connection, state, again, marks, self._memory.clockwork)
-                    events += folded
-            self._cache = state
-        self._memory.emit(events)
-        if policy.abort_on_failure:
-            raise SummarizerError(
-                f"the summarizer failed ({type(error).__name__}); every message is stored and nothing was folded"
-            ) from error
-        return len(events) > 1
+        self._rewriter.settle()
 
     # Changing ------------------------------------------------------------------------------------------
 
@@ -431,7 +245,7 @@ class Chat:
             raise MessageError("a pin must be a text that is not empty")
         text = " ".join(text.split())
         tokens = line_tokens(text)
-        with self._writing() as (connection, state):
+        with self.writing() as (connection, state):
             for pin in state.pins:
                 if pin.text == text:
                     return pin.id
@@ -443,17 +257,17 @@ class Chat:
                 )
             id, now = self._memory.clockwork.new_id(), self._memory.clockwork.now()
             store.insert_pin(connection, self._key, id, text, tokens, now)
-            event = self._record(connection, "pinned", {"pin": id})
+            event = self.record(connection, "pinned", {"pin": id})
             store.bump(connection, self._key)
         self._memory.emit([event])
         return id
 
     def unpin(self, id: str) -> None:
         """Let a pin go."""
-        with self._writing() as (connection, _):
+        with self.writing() as (connection, _):
             if not store.delete_pin(connection, self._key, id):
                 raise NotFoundError(f"this chat has no pin {id!r}")
-            event = self._record(connection, "unpinned", {"pin": id})
+            event = self.record(connection, "unpinned", {"pin": id})
             store.bump(connection, self._key)
         self._memory.emit([event])
 
@@ -465,22 +279,14 @@ class Chat:
         if wanted is None:
             raise ConfigError("name a preset or give a Policy")
         _check_wait(wanted, self._wait)
-        events: list[Event] = []
-        with self._writing() as (connection, state):
+        with self.writing() as (connection, state):
             if wanted == state.stored:
                 return
-            events.append(self._record(connection, "policy_changed", {"from": state.stored.name, "to": wanted.name}))
+            event = self.record(connection, "policy_changed", {"from": state.stored.name, "to": wanted.name})
             state.row.policy = canonical_json(wanted.to_json())
             store.set_chat(connection, state.row)
-            fresh = self._load(connection, None)
-            change = into_long(fresh.items, wanted, fresh.row.folds + 1)
-            if change.removed or change.added:
-                fresh, event = commit(
-                    connection, fresh, change, "policy", fresh.marks, self._memory.clockwork, author=EXTRACTIVE
-                )
-                events.append(event)
-            self._cache = fresh
-        self._memory.emit(events)
+            self.cache = None
+        self._memory.emit([event])
 
     def update(
         self,
@@ -492,20 +298,20 @@ class Chat:
     ) -> None:
         """Change what is not policy; what is None stays."""
         values = {"user": user, "system": system, "title": title, "context_window": context_window}
-        with self._reading() as (_, state):
+        with self.reading() as (_, state):
             changed = [k for k, v in values.items() if v is not None and v != (getattr(state.row, k) or "")]
         if not changed:
             return
-        with self._writing() as (connection, state):
+        with self.writing() as (connection, state):
             for name in changed:
                 setattr(state.row, name, values[name] or None)
             store.set_chat(connection, state.row)
-            event = self._record(connection, "chat_updated", {"fields": changed})
+            event = self.record(connection, "chat_updated", {"fields": changed})
         self._memory.emit([event])
 
     def rewind(self, message_id: str) -> int:
         """Go back to a message: later ones leave the chat, and memory is what it was then. Returns how many left."""
-        with self._writing() as (connection, state):
+        with self.writing() as (connection, state):
             known = store.message_hash(connection, self._key, message_id)
             if known is None:
                 raise NotFoundError(f"this chat has no message {message_id!r}")
@@ -527,37 +333,41 @@ class Chat:
                 connection, self._key, expected=row.version, cursor=cursor, folds=len(folds),
                 head_hash=newest.hash if newest else b"\0" * 32, marks=marks,
             )  # fmt: skip
-            fresh = self._load(connection, None)
+            fresh = self.load(connection, None)
             if not fresh.marks.armed and fresh.situation().ratio < fresh.policy.reset_ratio:
                 fresh.marks = replace(marks_from(marks), armed=True)
                 store.touch(connection, self._key, last_seq=seq, users=users, marks=marks_json(fresh.marks))
-            event = self._record(connection, "rewound", {"to": message_id, "removed": removed})
-            self._cache = fresh
+            event = self.record(connection, "rewound", {"to": message_id, "removed": removed})
+            self.cache = fresh
         self._memory.emit([event])
         return removed
 
     def delete(self) -> None:
         """Remove the chat and everything derived from it."""
         self.settle()
-        with self._writing() as (connection, _):
+        with self.writing() as (connection, _):
             store.delete_chat(connection, self._key)
-        self._cache = None
+        self.cache = None
 
     # Plumbing ------------------------------------------------------------------------------------------
 
-    def _reading(self) -> _Access:
-        return _Access(self, self._memory.database.read())
+    def reading(self) -> Access:
+        """A consistent view of the database together with this chat's fresh state."""
+        return Access(self, self._memory.database.read())
 
-    def _writing(self) -> _Access:
-        return _Access(self, self._memory.database.write())
+    def writing(self) -> Access:
+        """A write transaction together with this chat's fresh state."""
+        return Access(self, self._memory.database.write())
 
-    def _load(self, connection: Connection, cached: State | None) -> State:
+    def load(self, connection: Connection, cached: State | None) -> State:
+        """This chat as it is now."""
         state = load(connection, self._key, cached)
         if state is None:
             raise NotFoundError(f"chat {self.id!r} was deleted")
         return state
 
-    def _record(self, connection: Connection, type: str, data: dict[str, Any]) -> Event:
+    def record(self, connection: Connection, type: str, data: dict[str, Any]) -> Event:
+        """Write an event; the caller emits it once it is committed."""
         event = Event(type, self._memory.clockwork.now(), data, self.id)
         store.insert_event(connection, self._key, event)
         return event
@@ -574,39 +384,9 @@ class Chat:
 
     def _note_tools(self, tokens: int) -> None:
         """Remember how much the tools take: triggers compare the whole next request with the window."""
-        with self._reading() as (_, state):
+        with self.reading() as (_, state):
             if state.row.tools_tokens == tokens:
                 return
-        with self._writing() as (connection, state):
+        with suppress(ReadOnlyDatabaseError), self.writing() as (connection, state):
             state.row.tools_tokens = tokens
             store.set_chat(connection, state.row)
-
-
-class _Access:
-    """A transaction together with the chat's fresh state; a failed one forgets the state it may have changed."""
-
-    __slots__ = ("_chat", "_transaction")
-
-    def __init__(self, chat: Chat, transaction: Any) -> None:
-        self._chat = chat
-        self._transaction = transaction
-
-    def __enter__(self) -> tuple[Connection, State]:
-        connection: Connection = self._transaction.__enter__()
-        chat = self._chat
-        try:
-            chat._cache = chat._load(connection, chat._cache)
-        except BaseException as error:
-            chat._cache = None
-            self._transaction.__exit__(type(error), error, error.__traceback__)
-            raise
-        return connection, chat._cache
-
-    def __exit__(self, *error: Any) -> None:
-        if error[0] is not None:
-            self._chat._cache = None
-        try:
-            self._transaction.__exit__(*error)
-        except BaseException:
-            self._chat._cache = None
-            raise

@@ -11,7 +11,7 @@ from typing import Protocol
 from infold.failpoints import reach
 from infold.folding.merge import Change, fold_extractive, fold_text, roll_up
 from infold.folding.text import check_summary, read_summary
-from infold.items import LEAF, LONG, Item, render, total_tokens
+from infold.items import LEAF, Item, render, total_tokens
 from infold.ledger import store
 from infold.ledger.store import Connection, Event, FoldRow
 from infold.messages import Message, canonical_json
@@ -57,11 +57,10 @@ class Request:
 
     @property
     def key(self) -> str:
-        """Equal requests, equal key: message ids, their tokens, and the memory they are folded into."""
+        """Equal requests, equal key: message ids and contents, their tokens, and the memory they are folded into."""
         tokens = sum(m.tokens for m in self.messages)
-        return hashlib.sha256(
-            canonical_json([[m.id for m in self.messages], tokens, self.summary]).encode()
-        ).hexdigest()
+        said = [[m.id, m.sha256.hex()] for m in self.messages]
+        return hashlib.sha256(canonical_json([said, tokens, self.summary]).encode()).hexdigest()
 
 
 def fold_instantly(
@@ -104,7 +103,7 @@ def request(connection: Connection, state: State, plan: Plan) -> Request:
         base = store.items_at(connection, state.row.key, replaced - 1)
     last = state.messages[plan.cut - 1].seq if plan.cut else state.row.cursor
     messages = store.messages_between(connection, state.row.key, first, last)
-    shown = [] if state.policy.leaf_cap else [*state.pins, *(item for item in base if item.layer == LONG)]
+    shown = [] if state.policy.leaf_cap else [*state.pins, *base]
     return Request(render(shown), messages, base, first, last, replaced)
 
 

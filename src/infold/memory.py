@@ -6,7 +6,6 @@ import logging
 import secrets
 import time
 import uuid
-from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from types import TracebackType
@@ -64,6 +63,7 @@ class Memory:
     ) -> None:
         from infold.folder import Clockwork
         from infold.ledger.database import Database
+        from infold.rewriter import Answers
 
         if summarizer is not None and not callable(summarizer):
             raise ConfigError("summarizer must be a function like summarize_memory(current_summary, messages)")
@@ -71,7 +71,7 @@ class Memory:
         self.on_event = on_event
         self.background = Background()
         self.clockwork = Clockwork(clock or _milliseconds, ids or new_id)
-        self.answers: OrderedDict[str, tuple[str, str | None]] = OrderedDict()  # summarizer answers by request
+        self.answers = Answers()
         self.database = Database(url, create=create)
 
     def chat(

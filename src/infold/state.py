@@ -95,7 +95,7 @@ class State:
         if self.messages and self.messages[0].seq > self.row.cursor + 1:
             older = (self.row.cursor + 1, self.messages[0].seq - 1)
         return View(
-            self.policy, self.row.system or None, self.pins, self.items, self.messages, self.depth, asked, older
+            self.policy, self.row.system or None, self.pins, self.items, tuple(self.messages), self.depth, asked, older
         )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from infold.messages import Message
@@ -62,7 +62,17 @@ def count(text: str) -> int:
     encode = _encoding().encode_ordinary
     if len(text) <= _SLICE:
         return len(encode(text))
-    return sum(len(encode(text[at : at + _SLICE])) for at in range(0, len(text), _SLICE))
+    return sum(len(encode(part)) for part in _slices(text))
+
+
+def _slices(text: str) -> Iterator[str]:
+    """Parts of at most _SLICE characters, ending at a line break where there is one: lines count the same alone."""
+    at = 0
+    while len(text) - at > _SLICE:
+        end = text.rfind("\n", at, at + _SLICE) + 1 or at + _SLICE
+        yield text[at:end]
+        at = end
+    yield text[at:]
 
 
 @functools.lru_cache(maxsize=512)
@@ -145,4 +155,4 @@ def excerpt(text: str, room: int, mark: str) -> str:
 
 def _encode(text: str) -> list[int]:
     encode = _encoding().encode_ordinary
-    return [token for at in range(0, len(text), _SLICE) for token in encode(text[at : at + _SLICE])]
+    return [token for part in _slices(text) for token in encode(part)]

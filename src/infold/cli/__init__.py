@@ -1,1 +1,20 @@
-"""The `infold` command."""
+"""The `infold` command: the library's operations under the library's names."""
+
+from __future__ import annotations
+
+import sys
+
+
+def main() -> None:
+    """Run the command line; errors are one sentence and an exit code."""
+    from infold.cli.app import app
+    from infold.cli.output import fail
+    from infold.errors import InfoldError
+
+    try:
+        app()
+    except InfoldError as error:
+        fail(str(error))
+    except BrokenPipeError:  # the reader of our output has gone: nothing left to say
+        sys.stderr.close()
+        sys.exit(141)

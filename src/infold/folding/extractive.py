@@ -77,8 +77,10 @@ _SAID_DONE = _rx(
 )
 
 _REPLACES = _rx(
-    r"\b(?:instead of|rather than|no longer|scrap(?:ping)?|drop(?:ping)?|cancel(?:ling)?|not going with|switch(?:ing|ed)? from"
-    r"|replac(?:e|es|ing)|forget(?: about)?)\s+(?:the |a |an |our |my )?([^,.;:!?]{3,60})"
+    r"\b(?:instead of|rather than|no longer|scrap(?:ping)?|drop(?:ping)?|cancel(?:ling)?|not going with"
+    r"|switch(?:ing|ed)? from|replac(?:e|es|ing)|forget(?: about)?|now,? not)\s+(?:the |a |an |our |my )?"
+    r"([^,.;:!?]{3,60}?)(?=\s(?:we|i|let's|and|but|because|so|for|then|as|since)\b|[,.;:!?]|$)"
+    r"|(?:^|[:,;.] )(?:the )?([^,.;:!?]{3,40}) (?:is|are) (?:out|off|cancell?ed|dead)\b"
 )
 
 _IDENTIFIER = re.compile(
@@ -118,7 +120,9 @@ def extract(message: Message) -> list[Candidate]:
         line = _third_person(sentence, speaker)
         if line:
             replaced = _REPLACES.search(sentence)
-            found.append(Candidate(section, line, sources, fact, replaced[1].strip() if replaced else ""))
+            found.append(
+                Candidate(section, line, sources, fact, (replaced[1] or replaced[2]).strip() if replaced else "")
+            )
     said = " ".join(candidate.text for candidate in found)
     loose = [name for name in dict.fromkeys(map(_trim_identifier, named)) if name and name not in said]
     if loose:
@@ -255,7 +259,7 @@ def _walk(value: Any, pairs: list[str], depth: int) -> None:
         for key, inner in value.items():
             if isinstance(inner, str | int | float) and not isinstance(inner, bool):
                 shown = " ".join(str(inner).split())
-                if len(pairs) < 5 and _KEY.match(key) and 0 < len(shown) <= 60:
+                if len(pairs) < 5 and _KEY.match(key) and 0 < len(shown) <= 60 and "@" not in shown:
                     pairs.append(f"{key.replace('_', ' ')} {shown}")
             else:
                 _walk(inner, pairs, depth + 1)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from infold.items import FACT, LEAF, LONG, PINNED, Candidate, Item, block_tokens, line_tokens, normal
@@ -64,7 +64,7 @@ _SMALL_WORDS = frozenset(
 
 def words(text: str) -> frozenset[str]:
     """The words of a text that tell it from another."""
-    return frozenset(word for word in normal(text).split() if word not in _SMALL_WORDS)
+    return frozenset(word for word in normal(text).replace("-", " ").split() if word not in _SMALL_WORDS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +107,7 @@ def fold_extractive(
 ) -> Change:
     """Merge what messages say into memory. Later statements win over earlier ones."""
     draft = _Draft(memory, fold)
+    _conform(draft, policy)
     for candidate in candidates:
         layer = FACT if candidate.fact and policy.facts_cap else LEAF if policy.leaf_cap else LONG
         if facts_only and layer != FACT:
@@ -120,9 +121,10 @@ def fold_text(
 ) -> Change:
     """Memory rewritten by a summarizer: its lines replace the summary, or become a new leaf."""
     layer = LEAF if policy.leaf_cap else LONG
-    replaced = () if layer == LEAF else tuple(item for item in memory if item.layer == LONG)
-    sources_of = {normal(item.text): item for item in replaced}
     draft = _Draft(memory, fold)
+    _conform(draft, policy)
+    replaced = () if layer == LEAF else tuple(item for item in draft.items.values() if item.layer == LONG)
+    sources_of = {normal(item.text): item for item in replaced}
     for item in replaced:
         draft.remove(item.id)
     for line in lines:
@@ -153,20 +155,21 @@ def roll_up(memory: Sequence[Item], folds: Sequence[int], policy: Policy, fold: 
     return _finish(draft, memory, policy)
 
 
-def into_long(memory: Sequence[Item], policy: Policy, fold: int) -> Change:
-    """Memory as a policy without some layers shows it: what they held joins the long summary."""
-    draft = _Draft(memory, fold)
-    moved = [
-        i for i in memory if (i.layer == LEAF and not policy.leaf_cap) or (i.layer == FACT and not policy.facts_cap)
-    ]
+def _conform(draft: _Draft, policy: Policy) -> None:
+    """After a change of policy: what layers it does not have held joins the long summary."""
+    gone = [layer for layer, cap in ((LEAF, policy.leaf_cap), (FACT, policy.facts_cap)) if not cap]
+    moved = [item for item in draft.items.values() if item.layer in gone]
     for item in moved:
         draft.remove(item.id)
     for item in moved:
         _absorb(draft, Candidate(item.section, item.text, item.sources), LONG)
-    return _finish(draft, memory, policy)
 
 
 def _absorb(draft: _Draft, candidate: Candidate, layer: str) -> None:
+    if candidate.section == "artifacts":  # what memory names already needs no line of its own
+        known = [item.text for item in draft.items.values()]
+        parts = [part for part in candidate.text.split(", ") if not any(part in text for text in known)]
+        candidate = replace(candidate, text=", ".join(parts))
     key = normal(candidate.text)
     if not key:
         return

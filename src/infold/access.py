@@ -1,0 +1,42 @@
+"""Transactions that come with a chat's state."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING, Any
+
+from infold.ledger.store import Connection
+from infold.state import State
+
+if TYPE_CHECKING:
+    from infold.chat import Chat
+
+
+class Access:
+    """A transaction together with the chat's fresh state; a failed one forgets the state it may have changed."""
+
+    __slots__ = ("_chat", "_transaction")
+
+    def __init__(self, chat: Chat, transaction: AbstractContextManager[Connection]) -> None:
+        self._chat = chat
+        self._transaction = transaction
+
+    def __enter__(self) -> tuple[Connection, State]:
+        connection = self._transaction.__enter__()
+        chat = self._chat
+        try:
+            state = chat.cache = chat.load(connection, chat.cache)
+        except BaseException as error:
+            chat.cache = None
+            self._transaction.__exit__(type(error), error, error.__traceback__)
+            raise
+        return connection, state
+
+    def __exit__(self, *error: Any) -> None:
+        if error[0] is not None:
+            self._chat.cache = None
+        try:
+            self._transaction.__exit__(*error)
+        except BaseException:
+            self._chat.cache = None
+            raise

@@ -1,0 +1,174 @@
+"""The commands that work on one chat, and the options they share."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.text import Text
+
+from infold import __version__
+from infold.chat import Chat
+from infold.cli import checks, replay
+from infold.cli.options import ChatName, DatabaseUrl, Json, opened
+from infold.cli.output import console, fail, memory_text, print_json
+from infold.cli.transcript import read_transcript
+from infold.memory import Memory
+
+app = typer.Typer(
+    name="infold",
+    help="Conversation memory for LLM chats: fits the window, loses nothing, shows its sources.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+)
+app.command()(replay.replay)
+app.command()(checks.verify)
+app.command()(checks.doctor)
+
+
+def _version(value: bool) -> None:
+    if value:
+        console.print(f"infold {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _common(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
+) -> None:
+    """Conversation memory for LLM chats: fits the window, loses nothing, shows its sources."""
+
+
+@app.command()
+def add(
+    chat: ChatName,
+    content: Annotated[str | None, typer.Argument(help="The text; '-' or nothing reads standard input.")] = None,
+    role: Annotated[str, typer.Option(help="Who speaks: user, assistant, system, developer.")] = "user",
+    file: Annotated[Path | None, typer.Option(help="Add all messages of a JSON or JSONL file instead.")] = None,
+    id: Annotated[str | None, typer.Option(help="Id of the message; adding it again changes nothing.")] = None,
+    preset: Annotated[str | None, typer.Option(help="Policy of a new chat.")] = None,
+    system: Annotated[str | None, typer.Option(help="System prompt of the chat.")] = None,
+    context_window: Annotated[int | None, typer.Option(help="Tokens the chat's model can read.")] = None,
+    database: DatabaseUrl = "",
+    as_json: Json = False,
+) -> None:
+    """Add a message (or a file of messages) to a chat; the chat is created on first use."""
+    messages: list[Any]
+    if file is not None:
+        if content is not None or id is not None:
+            fail("give either a text or --file, not both", 2)
+        messages = read_transcript(file)
+    else:
+        text = sys.stdin.read() if content in (None, "-") else content
+        messages = [{"role": role, "content": text, **({"id": id} if id else {})}]
+    with opened(database, create=True) as memory:
+        handle = memory.chat(chat, preset=preset, system=system, context_window=context_window)
+        folds = len(handle.events())
+        added = handle.add(messages, repair=file is not None)
+        assert isinstance(added, list)
+        made = [event for event in handle.events()[folds:] if event.type == "summarization"]
+    if as_json:
+        shown = [{"id": m.id, "seq": m.seq, "tokens": m.tokens} for m in added]
+        print_json({"chat": chat, "messages": shown, "folds": [event.data for event in made]})
+        return
+    for message in added[-20:]:
+        console.print(f"message {message.seq} ({message.role}, {message.tokens} tokens), id {message.id}")
+    for event in made:
+        console.print(replay.fold_line(event.data))
+
+
+@app.command()
+def context(
+    chat: ChatName,
+    query: Annotated[str | None, typer.Argument(help="The question; without it, the last user message.")] = None,
+    max_tokens: Annotated[int | None, typer.Option(help="Budget of the whole request.")] = None,
+    explain: Annotated[bool, typer.Option("--explain", help="Show why each piece is there, and what is not.")] = False,
+    text: Annotated[bool, typer.Option("--text", help="The plain prompt text instead of messages.")] = False,
+    database: DatabaseUrl = "",
+    as_json: Json = False,
+) -> None:
+    """Show the request infold would send next."""
+    with opened(database) as memory:
+        found = existing(memory, chat).context(query, max_tokens=max_tokens)
+    if as_json:
+        print_json(
+            {
+                "messages": found.messages,
+                "tokens": found.tokens,
+                "budget": found.budget,
+                "sources": found.sources,
+                "bridge": found.bridge,
+                "hash": found.hash,
+            }
+        )
+    elif explain:
+        console.print(Text(str(found.explain())))
+    elif text:
+        console.print(Text(found.to("text")))
+    else:
+        for message in found.messages:
+            console.print(Text(str(message["role"]), style="bold cyan"))
+            body = message.get("content")
+            console.print(Text(body if isinstance(body, str) else json.dumps(body, ensure_ascii=False)))
+            for call in message.get("tool_calls", ()):
+                console.print(Text(f"→ {json.dumps(call, ensure_ascii=False)}", style="dim"))
+        console.print(Text(f"{found.tokens} of {found.budget} tokens", style="dim"))
+
+
+@app.command()
+def summary(chat: ChatName, database: DatabaseUrl = "", as_json: Json = False) -> None:
+    """Show what a chat remembers, with the messages each line comes from."""
+    with opened(database) as memory:
+        state = existing(memory, chat).memory
+    if as_json:
+        items = [{"id": i.id, "section": i.section, "text": i.text, "sources": i.sources} for i in state.items]
+        print_json({"chat": chat, "cursor": state.cursor, "summary": state.summary, "items": items})
+    elif state.items:
+        console.print(memory_text(state.items))
+    else:
+        console.print(f"nothing is remembered yet: all {len(state.recent_messages)} messages are still verbatim")
+
+
+@app.command()
+def fold(chat: ChatName, database: DatabaseUrl = "", as_json: Json = False) -> None:
+    """Fold now all that the chat's policy lets go."""
+    with opened(database) as memory:
+        handle = existing(memory, chat)
+        folded = handle.fold()
+        events = [event.data for event in handle.events() if event.type == "summarization"]
+    if as_json:
+        print_json({"chat": chat, "folded": folded, "event": events[-1] if folded else None})
+    elif folded:
+        console.print(replay.fold_line(events[-1]))
+    else:
+        console.print("nothing was folded: the policy's depth limit is reached")
+
+
+@app.command()
+def chats(database: DatabaseUrl = "", as_json: Json = False) -> None:
+    """List the chats of a database."""
+    with opened(database) as memory:
+        found = memory.chats()
+    if as_json:
+        print_json([{"id": c.id, "title": c.title, "preset": c.preset, "messages": c.messages} for c in found])
+        return
+    for info in found:
+        console.print(f"{info.id}  {info.messages} messages, {info.folded} folded  ({info.preset})")
+    if not found:
+        console.print("no chats yet")
+
+
+def existing(memory: Memory, name: str) -> Chat:
+    """A chat that must be there already: looking at one must not create it."""
+    known = [info.id for info in memory.chats()]
+    if name not in known:
+        near = f"; there are {', '.join(known[:8])}" if known else "; the database has no chats"
+        fail(f"no chat {name!r}{near}")
+    return memory.chat(name)

@@ -1,0 +1,41 @@
+"""How the command line speaks: tables and colour for people, JSON for machines, errors in one sentence."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import Any, NoReturn
+
+from rich.console import Console
+from rich.text import Text
+
+from infold.items import HEADINGS, Item, by_section
+
+console = Console(highlight=False)
+errors = Console(stderr=True, highlight=False)
+
+
+def fail(sentence: str, code: int = 1) -> NoReturn:
+    """Say what is wrong and end."""
+    errors.print(Text.assemble(("error: ", "bold red"), sentence))
+    sys.exit(code)
+
+
+def print_json(value: Any) -> None:
+    """One JSON document on standard output."""
+    sys.stdout.write(json.dumps(value, ensure_ascii=False, indent=2) + "\n")
+
+
+def memory_text(items: tuple[Item, ...]) -> Text:
+    """Memory as headings and bullets, each line with the numbers of the messages it comes from."""
+    text = Text()
+    for section, group in by_section(items):
+        text.append(HEADINGS[section] + "\n", "bold cyan")
+        for item in group:
+            text.append("  • " + item.text)
+            if item.sources:
+                shown = ", ".join(str(seq) for seq in item.sources[:4]) + (" …" if len(item.sources) > 4 else "")
+                text.append(f"  [{shown}]", "dim")
+            text.append("\n")
+    text.rstrip()
+    return text

@@ -1,0 +1,197 @@
+"""`infold replay`: put a transcript through infold and watch it fold."""
+
+from __future__ import annotations
+
+from importlib.resources import as_file, files
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.rule import Rule
+from rich.text import Text
+
+from infold.audit import Proof
+from infold.chat import Chat
+from infold.cli.options import DEFAULT_DATABASE, DatabaseUrl, Json, opened
+from infold.cli.output import console, errors, fail, memory_text, print_json
+from infold.cli.transcript import read_transcript, split_system
+from infold.context import Context
+from infold.ledger.store import Event
+
+# Layer of a context -> colour in the picture of the budget.
+_COLOURS = {
+    "policy": "bright_black",
+    "system": "bright_black",
+    "pins": "magenta",
+    "facts": "magenta",
+    "summary": "cyan",
+    "leaves": "blue",
+    "bridge": "yellow",
+    "recent": "green",
+    "sources": "white",
+    "query": "bright_green",
+    "tools": "white",
+}
+
+
+def replay(
+    file: Annotated[Path | None, typer.Argument(help="Transcript: JSON or JSONL of messages.")] = None,
+    demo: Annotated[bool, typer.Option("--demo", help="Replay the conversation that comes with infold.")] = False,
+    chat: Annotated[str | None, typer.Option(help="Id of the chat; the file's name if not given.")] = None,
+    preset: Annotated[
+        str | None, typer.Option(help="Policy: default, rolling, chain, chunked, layered, engine.")
+    ] = None,
+    context_window: Annotated[int | None, typer.Option(help="Tokens the chat's model can read.")] = None,
+    max_tokens: Annotated[int | None, typer.Option(help="Budget of the context shown at the end.")] = None,
+    fresh: Annotated[bool, typer.Option("--fresh", help="Delete the chat first if it exists.")] = False,
+    database: DatabaseUrl = "",
+    as_json: Json = False,
+) -> None:
+    """Put a transcript through infold: each fold as it happens, the memory at the end, and the proof."""
+    if demo == (file is not None):
+        fail("give a transcript, or --demo, and not both", 2)
+    if demo:
+        with as_file(files("infold") / "demo" / "conversation.jsonl") as path:
+            messages, name = read_transcript(path), chat or "demo"
+    else:
+        assert file is not None
+        messages, name = read_transcript(file), chat or file.stem
+    system, messages = split_system(messages)
+    # Stable ids make a replay resumable: what is there already is not added twice.
+    messages = [{**message, "id": message.get("id", f"{name}-{at}")} for at, message in enumerate(messages, 1)]
+    with opened(database, create=True) as memory:
+        if fresh and any(info.id == name for info in memory.chats()):
+            memory.chat(name).delete()
+        handle = memory.chat(name, preset=preset, system=system, context_window=context_window)
+        tokens = _feed(handle, messages, quiet=as_json)
+        # The last question again, as if it were asked now: what would the model see?
+        question = next((m for m in reversed(messages) if m.get("role") == "user"), None)
+        context = (
+            handle.context(_text(question), max_tokens=max_tokens)
+            if question
+            else handle.context(max_tokens=max_tokens)
+        )
+        proof = handle.verify()
+        if as_json:
+            print_json(_report(handle, context, proof, tokens))
+        else:
+            _show(handle, context, proof, tokens, database or DEFAULT_DATABASE)
+    if not proof.ok:
+        raise typer.Exit(1)
+
+
+def _text(message: dict[str, Any] | None) -> str | None:
+    content = message.get("content") if message else None
+    return content if isinstance(content, str) and content else None
+
+
+def _feed(chat: Chat, messages: list[dict[str, Any]], *, quiet: bool) -> int:
+    """Add the messages one by one, showing progress and folds. Returns their tokens."""
+    tokens = 0
+    memory = chat._memory
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=errors, transient=True, disable=quiet or not errors.is_terminal) as progress:
+        task = progress.add_task("replaying", total=len(messages))
+
+        def show(event: Event) -> None:
+            if event.type == "summarization" and event.data["kind"] == "base":
+                console.print(fold_line(event.data))
+
+        memory.on_event = None if quiet else show
+        for message in messages:
+            added = chat.add(message, repair=True)
+            assert not isinstance(added, list)
+            tokens += added.tokens
+            progress.advance(task)
+        chat.settle()
+        memory.on_event = None
+    return tokens
+
+
+def fold_line(data: dict[str, Any]) -> Text:
+    """One fold in one line."""
+    if data["first"] is None:
+        return Text.assemble((f"fold {data['fold']:>3}", "bold cyan"), f"  memory rewritten ({data['reason']})")
+    number = data["last"] - data["first"] + 1
+    return Text.assemble(
+        (f"fold {data['fold']:>3}", "bold cyan"),
+        f"  messages {data['first']}–{data['last']} ({number}), because of {data['reason']}:",
+        f"  next request {data['tokens_before']:,} → ",
+        (f"{data['tokens_after']:,} tokens", "bold"),
+    )
+
+
+def _show(chat: Chat, context: Context, proof: Proof, tokens: int, database: str) -> None:
+    state = chat.memory
+    console.print()
+    console.print(Rule(f"What chat “{chat.id}” remembers", align="left", style="cyan"))
+    console.print(memory_text(state.items) if state.items else "nothing was folded: the whole chat still fits")
+    console.print(Text("[n] is the message a line comes from", style="dim"))
+    console.print()
+    console.print(Rule("What the model sees next", align="left", style="cyan"))
+    console.print(_picture(context))
+    total = proof.messages
+    share = f", {tokens / context.tokens:.1f} times less" if context.tokens and tokens > context.tokens else ""
+    console.print(
+        f"The whole chat is {total} messages, {tokens:,} tokens. The next request has {context.tokens:,} tokens "
+        f"of at most {context.budget:,}{share}."
+    )
+    console.print()
+    console.print(Rule("The proof", align="left", style="cyan"))
+    bridged = context.sources["bridged"]
+    if proof.ok:
+        console.print(
+            Text.assemble(
+                ("✓ ", "bold green"),
+                f"{total} of {total} messages accounted for: {proof.folded} folded once each by {proof.folds} folds, "
+                f"{proof.unfolded - bridged} verbatim, {bridged} bridged, ",
+                ("0 lost", "bold green"),
+                ". Every hash and the chain of folds match.",
+            )
+        )
+    else:
+        console.print(Text(str(proof), style="red"))
+    console.print()
+    option = "" if database == DEFAULT_DATABASE else f" -d {database}"
+    console.print(
+        Text(f"Look closer:  infold context {chat.id} --explain{option}   infold verify{option}", style="dim")
+    )
+
+
+def _picture(context: Context) -> Text:
+    """The budget as a bar, and what each colour is."""
+    layers: dict[str, int] = {}
+    for piece in context.explain().items:
+        layers[piece.layer] = layers.get(piece.layer, 0) + piece.tokens
+    width = min(console.width, 100)
+    bar, legend = Text(), Text()
+    for layer, tokens in layers.items():
+        colour = _COLOURS.get(layer, "white")
+        bar.append("█" * max(1, round(width * tokens / context.budget)), colour)
+        legend.append("■ ", colour)
+        legend.append(f"{layer} {tokens:,}   ")
+    free = width - len(bar)
+    bar.append("░" * max(0, free), "bright_black")
+    legend.append("░ free ", "bright_black")
+    legend.append(f"{context.budget - context.tokens:,}", "bright_black")
+    return Text.assemble(bar, "\n", legend)
+
+
+def _report(chat: Chat, context: Context, proof: Proof, tokens: int) -> dict[str, Any]:
+    state = chat.memory
+    return {
+        "chat": chat.id,
+        "messages": proof.messages,
+        "tokens": tokens,
+        "folds": [event.data for event in chat.events() if event.type == "summarization"],
+        "summary": state.summary,
+        "items": [{"id": i.id, "section": i.section, "text": i.text, "sources": i.sources} for i in state.items],
+        "context": {"tokens": context.tokens, "budget": context.budget, "sources": context.sources},
+        "proof": {
+            "ok": proof.ok,
+            "folded": proof.folded,
+            "unfolded": proof.unfolded,
+            "problems": [f"{p.chat}: {p.what}" for p in proof.problems],
+        },
+    }

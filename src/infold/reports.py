@@ -1,0 +1,115 @@
+"""What a chat tells about itself: its memory, its records, how folding went."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from infold.items import FACT, LEAF, LONG, Item, render
+from infold.ledger import store
+from infold.ledger.store import Connection
+from infold.messages import Message, participants
+from infold.records import SummaryRecord, summary_record
+from infold.state import State
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryState:
+    """Everything a chat remembers."""
+
+    summary: str
+    """All of memory, rendered as headings and bullets."""
+    pins: tuple[Item, ...]
+    facts: tuple[Item, ...]
+    long: tuple[Item, ...]
+    leaves: tuple[Item, ...]
+    cursor: int
+    """Everything up to this position is folded."""
+    last_summarized_message_id: str | None
+    recent_messages: tuple[Message, ...]
+    """The messages that are not folded, oldest first."""
+
+    @property
+    def items(self) -> tuple[Item, ...]:
+        """Every line of memory."""
+        return (*self.pins, *self.facts, *self.long, *self.leaves)
+
+
+@dataclass(frozen=True, slots=True)
+class LastSummarization:
+    """The chat right before its newest fold."""
+
+    depth: int
+    message_count: int
+    token_ratio: float
+
+
+@dataclass(frozen=True, slots=True)
+class FoldStats:
+    """How folding went so far."""
+
+    folds: int
+    failures: int
+    success_rate: float
+    mean_latency: float
+    """Milliseconds."""
+
+
+def memory_state(connection: Connection, state: State) -> MemoryState:
+    """The whole structured state of a chat."""
+    cursor = state.row.cursor
+    last = store.message_ids(connection, state.row.key, cursor, cursor)
+    facts, long, leaves = (tuple(i for i in state.items if i.layer == name) for name in (FACT, LONG, LEAF))
+    return MemoryState(
+        summary=render((*state.pins, *facts, *long, *leaves)),
+        pins=state.pins,
+        facts=facts,
+        long=long,
+        leaves=leaves,
+        cursor=cursor,
+        last_summarized_message_id=last[0] if last else None,
+        recent_messages=tuple(state.messages),
+    )
+
+
+def records(connection: Connection, state: State) -> list[SummaryRecord]:
+    """The active records of a chat, oldest first."""
+    key, leaves = state.row.key, bool(state.policy.leaf_cap)
+    found: list[SummaryRecord] = []
+    for fold in store.all_folds(connection, key):
+        if fold.superseded_by is not None or fold.kind == "rollup":
+            continue
+        items = store.items_at(connection, key, fold.n)
+        if leaves:
+            items = tuple(item for item in items if item.fold == fold.n)
+        first, last = fold.first_seq or 1, fold.last_seq or 0
+        messages = store.messages_between(connection, key, first, last)
+        found.append(
+            summary_record(
+                id=fold.id,
+                timestamp=fold.created_at,
+                depth=fold.depth,
+                parent_id=fold.parent,
+                items=items,
+                participants=participants(messages),
+                message_ids=[message.id for message in messages],
+                tokens=fold.tokens,
+            )
+        )
+    return found
+
+
+def last_summarization(state: State) -> LastSummarization | None:
+    """The chat right before its newest record."""
+    if not state.records:
+        return None
+    newest = state.records[0]
+    return LastSummarization(newest.depth, newest.active, newest.request_tokens / newest.context_window)
+
+
+def fold_stats(connection: Connection, state: State) -> FoldStats:
+    """Success rate and mean latency of a chat's folds."""
+    folds = store.all_folds(connection, state.row.key)
+    failures = sum(1 for event in store.all_events(connection, state.row) if event.type == "summarization_failed")
+    tried = len(folds) + failures
+    mean = sum(fold.duration for fold in folds) / len(folds) if folds else 0.0
+    return FoldStats(len(folds), failures, len(folds) / tried if tried else 1.0, mean)

@@ -1,0 +1,451 @@
+"""Any sequence of operations, on every preset, beside a plain model of what was said.
+
+INFOLD_FUZZ=20 runs twenty times as many sequences, other ones each time.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import re
+import shutil
+import sqlite3
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
+
+from infold import BudgetError, DuplicateIdError, Memory, Message, OrphanResultError, summarize_memory
+from infold.assembly import POLICY_SNIPPET
+from infold.context import Context
+from infold.items import line_tokens
+from infold.messages import parse
+from infold.presets import PRESETS
+from infold.tokens import MESSAGE_OVERHEAD, REQUEST_OVERHEAD, count, message_tokens, tools_tokens
+from infold.units import units
+
+from .conftest import assistant, call, counted_ids, result, ticking_clock, tokens_of, user, words
+
+FUZZ = int(os.environ.get("INFOLD_FUZZ", "0"))
+SETTINGS = settings(
+    max_examples=24 * max(FUZZ, 1),
+    stateful_step_count=25,
+    derandomize=not FUZZ,
+    database=None,
+    deadline=None,
+    print_blob=bool(FUZZ),
+    suppress_health_check=list(HealthCheck),
+)
+
+ROOM = 120  # what a question, a bridge and headings need beside system prompt and pins
+BUDGETS = (60, 90, 125, 200, 350, 700, 1500, 4000, 20_000)
+SYSTEMS = (None, "You are terse.", words(150, "system"))
+SIZES = (0, 1, 10, 60, 400, 2000, 20_000)
+FACTS = (
+    "My budget for trip {n} is {n}50 euros.",
+    "I prefer window seats on flight LH{n}1.",
+    "Let's use Postgres 1{n}.2.0 instead of MySQL.",
+    "I will send invoice INV-{n}7 by Friday.",
+    "My name is Ana and I live in Porto.",
+    "We decided to cancel plan {n}; no more than {n} people may come.",
+    "I am allergic to peanuts.",
+)
+TOOLS = ({"type": "function", "function": {"name": "lookup", "description": "Look things up", "parameters": {}}},)
+GARBAGE: dict[str, object] = {
+    "empty": "", "number": 42, "nothing": None, "nul": "- a\x00b", "surrogate": "- half \ud800 pair",
+    "endless": "- " + words(5000, "endless"), "blank": "\n \n## Facts\n",
+}  # fmt: skip
+MODES = ("works", "works", "works", "raises", "transcript", *GARBAGE)
+MEDDLES = ("add", "fold", "pin", "rewind", "policy")
+
+small = st.sampled_from([SIZES[at] for at in (2, 2, 2, 3, 3, 3, 0, 1, 4, 4, 5, 6)])
+facts = st.sampled_from(FACTS)
+texts = st.one_of(facts, small, facts, small)
+pick = st.integers(0, 1000)
+
+
+@functools.cache
+def sized(tokens: int) -> str:
+    return words(tokens)
+
+
+@functools.cache
+def template() -> tuple[tempfile.TemporaryDirectory[str], Path]:
+    """An empty database to copy; migrating one for each example would take most of the time."""
+    folder = tempfile.TemporaryDirectory()
+    path = Path(folder.name) / "empty.db"
+    Memory(f"sqlite:///{path}").close()
+    return folder, path
+
+
+def check_wire(messages: list[dict[str, Any]]) -> None:
+    """A Chat Completions request: each call directly followed by exactly one result for each id, nothing orphaned."""
+    open_ids: list[str] = []
+    for message in messages:
+        role, content = message["role"], message.get("content")
+        if role == "tool":
+            assert message["tool_call_id"] in open_ids, "a result without its call right before it"
+            open_ids.remove(message["tool_call_id"])
+        else:
+            assert not open_ids, "a call without its result"
+        assert role in ("system", "user", "assistant", "tool"), role
+        calls = message.get("tool_calls", [])
+        assert role == "assistant" or not calls
+        if role != "assistant" or not (calls or message.get("refusal")):
+            assert isinstance(content, str) or (isinstance(content, list) and content), f"a {role} message of nothing"
+        open_ids += [tool_call["id"] for tool_call in calls]
+        assert len(set(open_ids)) == len(open_ids)
+    assert not open_ids, "a call without its result"
+
+
+def check_excerpt(shown: dict[str, Any], said: dict[str, Any]) -> None:
+    """What is shown of a message is all of it, or its head and tail with a mark between."""
+    whole, text = parse(said).text, parse(shown).text
+    if said["role"] == "tool" and shown["role"] == "user":
+        text = text.removeprefix("[tool result without its call] ")
+    if whole == text:
+        return
+    head, mark, rest = text.partition("[…")
+    assert mark, f"{whole[:40]!r} became {text[:40]!r} without a mark"
+    assert whole.startswith(head.rstrip()), (whole[:60], head[:60])
+    assert whole.endswith(rest.partition("]")[2].lstrip())
+
+
+class ChatMachine(RuleBasedStateMachine):
+    """One chat; `said` is the model: every message that was added and not rewound, in order."""
+
+    preset = "default"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.folder = tempfile.TemporaryDirectory(prefix="infold")
+        path = Path(self.folder.name) / "chats.db"
+        shutil.copy(template()[1], path)
+        self.url = f"sqlite:///{path}"
+        self.clock, self.ids = ticking_clock(), counted_ids()
+        self.said: list[dict[str, Any]] = []
+        self.pins: dict[str, str] = {}
+        self.made = self.step = 0
+        self.mode, self.meddle = "works", ""
+        self.policy = self.preset
+        self.just_added = False
+        self.observer = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+
+    @initialize(
+        system=st.sampled_from(SYSTEMS),
+        window=st.sampled_from((256, 1000, 8192)),
+        wait=st.booleans(),
+        model=st.booleans(),
+    )
+    def begin(self, system: str | None, window: int, wait: bool, model: bool) -> None:
+        self.system, self.window = system, window
+        self.open(wait, model)
+
+    def open(self, wait: bool, model: bool) -> None:
+        self.wait, self.model = wait, model
+        self.memory = Memory(self.url, summarizer=self.summarize if model else None, clock=self.clock, ids=self.ids)
+        self.chat = self.memory.chat("c", preset=self.policy, system=self.system, context_window=self.window, wait=wait)
+
+    def teardown(self) -> None:
+        if hasattr(self, "memory"):
+            self.memory.close()
+        self.observer.close()
+        self.folder.cleanup()
+
+    # The summarizer, and what other people do while it thinks -------------------------------------------
+
+    def summarize(self, summary: str, messages: list[Message]) -> Any:
+        meddle, self.meddle = self.meddle, ""
+        if meddle:
+            self.just_added = False
+            with Memory(self.url, clock=self.clock, ids=self.ids) as other:
+                self.interfere(meddle, other)
+        if self.mode == "raises":
+            raise RuntimeError("the model is down \ud800\x00")
+        if self.mode == "transcript":
+            return "\n".join(m.text for m in messages)
+        if self.mode in GARBAGE:
+            return GARBAGE[self.mode]
+        return f"{summarize_memory(summary, messages)}\n- {len(messages)} messages were read"
+
+    def interfere(self, what: str, other: Memory) -> None:
+        chat = other.chat("c")
+        if what == "add":
+            self.said.append(self.new(user("By the way, my flight is LH99.")))
+            chat.add(self.said[-1])
+        elif what == "fold":
+            chat.fold()
+        elif what == "pin" and "Gate B7." not in self.pins.values():
+            self.pins[chat.pin("Gate B7.")] = "Gate B7."
+        elif what == "rewind" and self.said:
+            del self.said[len(self.said) // 2 + 1 :]
+            chat.rewind(self.said[-1]["id"])
+        elif what == "policy":
+            self.policy = "layered" if self.policy == "rolling" else "rolling"
+            chat.set_policy(self.policy)
+
+    # Adding ------------------------------------------------------------------------------------------------
+
+    def new(self, message: dict[str, Any]) -> dict[str, Any]:
+        self.made += 1
+        return {**message, "id": f"m{self.made}"}
+
+    def text(self, drawn: int | str) -> str:
+        return sized(drawn) if isinstance(drawn, int) else drawn.format(n=self.made % 9 + 1)
+
+    def add(self, *messages: dict[str, Any], repair: bool = False) -> None:
+        new = [self.new(message) for message in messages]
+        before = list(self.said)
+        self.said += new
+        self.just_added = True
+        try:
+            self.chat.add(new if len(new) > 1 else new[0], repair=repair)
+        except BaseException:
+            self.said = before
+            raise
+
+    @rule(text=texts, name=st.sampled_from((None, None, None, None, "bo")), parts=st.sampled_from((0, 0, 0, 1)))
+    def add_user(self, text: int | str, name: str | None, parts: int) -> None:
+        said = self.text(text)
+        image = {"type": "image_url", "image_url": {"url": "https://example.org/a.png", "detail": "low"}}
+        content: Any = [{"type": "text", "text": said}, image] if parts else said
+        self.add(user(content, **({"name": name} if name else {})))
+
+    @rule(text=texts, refusal=st.sampled_from((False, False, False, False, True)))
+    def add_assistant(self, text: int | str, refusal: bool) -> None:
+        said = self.text(text)
+        self.add(assistant(None, refusal=said) if refusal and said else assistant(said))
+
+    @rule(text=texts)
+    def add_system(self, text: int | str) -> None:
+        self.add({"role": "system", "content": self.text(text)})
+
+    @rule(number=st.integers(1, 3), again=st.sampled_from((False, False, False, True)), text=small)
+    def add_call(self, number: int, again: bool, text: int) -> None:
+        start = 0 if again else self.made  # some providers use the same ids again and again
+        ids = [f"call-{start}-{at}" for at in range(number)]
+        self.add(call(*ids, arguments=f'{{"q": "{sized(text)}"}}', content=self.text(text) if number == 2 else None))
+
+    def waiting(self) -> list[str]:
+        ids: dict[str, None] = {}
+        for message in self.said:
+            ids.update(dict.fromkeys(parse(message).call_ids))
+            ids.pop(message.get("tool_call_id", ""), None)
+        return list(ids)
+
+    @precondition(lambda self: self.waiting())
+    @rule(at=pick, text=texts)
+    def add_result(self, at: int, text: int | str) -> None:
+        ids = self.waiting()
+        answer = result(ids[at % len(ids)], self.text(text))
+        try:
+            self.add(answer)
+        except OrphanResultError:
+            unfolded = self.said[self.chat.memory.cursor :]
+            assert all(answer["tool_call_id"] not in parse(message).call_ids for message in unfolded)
+            self.add(answer, repair=True)
+
+    @rule(number=st.integers(1, 3), back=st.booleans(), text=small)
+    def add_unit(self, number: int, back: bool, text: int) -> None:
+        ids = [f"unit-{self.made}-{at}" for at in range(number)]
+        results = [result(id, self.text(text)) for id in ids]
+        self.add(user("Look it up."), call(*ids), *(results[::-1] if back else results))
+
+    @rule(turns=st.integers(1, 7), ask=facts, reply=small)
+    def add_turns(self, turns: int, ask: str, reply: int) -> None:
+        self.add(*(m for at in range(turns) for m in (user(ask.format(n=at + 1)), assistant(sized(reply)))))
+
+    @precondition(lambda self: self.said)
+    @rule(at=pick)
+    def add_again(self, at: int) -> None:
+        seq = at % len(self.said)
+        before = self.version()
+        again = self.chat.add(self.said[seq])
+        assert isinstance(again, Message)
+        assert again.seq == seq + 1
+        assert self.model or self.version() == before
+        with pytest.raises(DuplicateIdError):
+            self.chat.add(user("something else", id=self.said[seq]["id"]))
+
+    # Changing ----------------------------------------------------------------------------------------------
+
+    @rule()
+    def fold(self) -> None:
+        self.just_added = False
+        self.chat.fold()
+
+    @rule(text=st.sampled_from(("Never call before 9.", "Cost centre 4711]);", words(100, "pin"), words(700, "pin"))))
+    def pin(self, text: str) -> None:
+        taken = sum(line_tokens(pin) for pin in self.pins.values())
+        try:
+            self.pins[self.chat.pin(text)] = text
+        except BudgetError:
+            assert taken + line_tokens(text) > max(64, self.window // 8)
+
+    @precondition(lambda self: self.pins)
+    @rule(at=pick)
+    def unpin(self, at: int) -> None:
+        id = list(self.pins)[at % len(self.pins)]
+        self.chat.unpin(id)
+        del self.pins[id]
+
+    @precondition(lambda self: self.said)
+    @rule(at=pick)
+    def rewind(self, at: int) -> None:
+        self.just_added = False
+        seq = len(self.said) - at % min(len(self.said), 12)
+        assert self.chat.rewind(self.said[seq - 1]["id"]) == len(self.said) - seq
+        del self.said[seq:]
+
+    @rule(name=st.sampled_from(sorted(PRESETS)))
+    def set_policy(self, name: str) -> None:
+        self.just_added = False
+        self.policy = name
+        self.chat.set_policy(name)
+
+    @rule(mode=st.sampled_from(MODES))
+    def model_behaves(self, mode: str) -> None:
+        self.mode = mode
+
+    @precondition(lambda self: self.model)
+    @rule(meddle=st.sampled_from(MEDDLES))
+    def others_meddle(self, meddle: str) -> None:
+        self.meddle = meddle
+
+    @rule(wait=st.booleans(), model=st.booleans())
+    def reopen(self, wait: bool, model: bool) -> None:
+        self.memory.close()
+        self.open(wait, model)
+
+    # Reading -----------------------------------------------------------------------------------------------
+
+    @rule(
+        budget=st.one_of(st.integers(60, 300), st.integers(60, 20_000), st.integers(-4, 4)),
+        query=st.one_of(st.none(), texts),
+        sources=st.lists(small, max_size=3),
+        tools=st.booleans(),
+    )
+    def context(self, budget: int, query: int | str | None, sources: list[int], tools: bool) -> None:
+        more: dict[str, Any] = {"query": None if query is None else self.text(query)}
+        more["sources"] = [words(size, f"source {at}") for at, size in enumerate(sources)]
+        more["tools"] = TOOLS if tools else None
+        if budget < 60:  # right at what it takes
+            budget = max(60, budget + self.chat.context(max_tokens=1_000_000, **more).tokens)
+        self.check_context(budget, more)
+
+    def version(self) -> Any:
+        return self.observer.execute("PRAGMA data_version").fetchone()
+
+    def check_context(self, budget: int, more: dict[str, Any]) -> None:
+        tools = tools_tokens(more.get("tools"))
+        try:
+            context = self.chat.context(max_tokens=budget, **more)
+        except BudgetError:
+            fixed = REQUEST_OVERHEAD + tools + sum(line_tokens(pin) for pin in self.pins.values())
+            fixed += tokens_of({"role": "system", "content": self.system}) if self.system else 0
+            fixed += MESSAGE_OVERHEAD + count(POLICY_SNIPPET) if self.policy == "engine" else 0
+            assert fixed + ROOM > budget, "the budget was enough"
+            return
+        before = self.version()
+        assert self.chat.context(max_tokens=budget, **more).hash == context.hash
+        assert self.version() == before, "asking for a context changed the database"
+        check_wire(context.messages)
+        counted = sum(message_tokens(parse(message)) for message in context.messages)
+        assert context.tokens == counted + REQUEST_OVERHEAD + tools
+        assert context.tokens <= budget == context.budget
+        shown = "\n".join(parse(message).text for message in context.messages if message["role"] == "system")
+        assert not self.system or self.system in shown
+        assert all(pin in shown for pin in self.pins.values()), "a pin is not shown verbatim"
+        explained = context.explain()
+        if not explained.left_out:
+            missing = [item.text for item in self.chat.memory.items if item.text not in shown]
+            assert not missing, f"in memory, but not shown: {missing}"
+        self.check_spoken(context, more.get("query"))
+
+    def check_spoken(self, context: Context, query: str | None) -> None:
+        """Each unfolded message is shown or inside the bridge; the question is there; the order is the chat's."""
+        cursor = self.chat.memory.cursor
+        shown: list[int] = []
+        asked = query is None
+        for piece, wire in zip(context.explain().items, context.messages, strict=False):
+            if piece.layer not in ("recent", "query"):
+                continue
+            number = re.match(r"message (\d+) ", piece.what)
+            if number:
+                shown.append(int(number[1]))
+                check_excerpt(wire, self.said[shown[-1] - 1])
+            elif wire["role"] == "user" and query is not None:
+                check_excerpt(wire, user(query))
+                asked = True
+        hidden = set(range(cursor + 1, len(self.said) + 1)) - set(shown)
+        if hidden:
+            assert context.bridge is not None
+            assert context.bridge[0] <= min(hidden) <= max(hidden) <= context.bridge[1]
+            assert context.bridge[2] == len(hidden) == context.sources["bridged"]
+        else:
+            assert context.bridge is None
+        fresh = [seq for seq in shown if seq > cursor]
+        assert fresh == sorted(set(fresh)), f"out of order: {fresh}"
+        assert asked
+        question = self.question()
+        assert query is not None or not question or question in shown, "the question is missing"
+
+    def question(self) -> int:
+        """Position of the newest unanswered user message; 0 without one."""
+        for seq in range(len(self.said), 0, -1):
+            message = self.said[seq - 1]
+            if message["role"] == "assistant" and not message.get("tool_calls"):
+                return 0
+            if message["role"] == "user":
+                return seq
+        return 0
+
+    # After each step ---------------------------------------------------------------------------------------
+
+    @invariant()
+    def every_promise_holds(self) -> None:
+        if not hasattr(self, "chat"):
+            return
+        self.chat.settle()
+        self.step += 1
+        proof = self.memory.verify()
+        assert proof.ok, str(proof)
+        kept = self.chat.messages(limit=100_000)
+        assert [(m.seq, {**m.wire, "id": m.id}) for m in kept] == list(enumerate(self.said, 1))
+        cursor, end = self.chat.memory.cursor, 0
+        ranges = "SELECT first_seq, last_seq FROM folds WHERE kind = 'base' AND superseded_by IS NULL ORDER BY 1"
+        for first, last in self.observer.execute(ranges):
+            assert first == end + 1 <= last
+            end = last
+        assert end == cursor
+        assert [m.id for m in self.chat.memory.recent_messages] == [m["id"] for m in self.said[cursor:]]
+        assert (proof.folded, proof.unfolded) == (cursor, len(self.said) - cursor)
+        if self.policy == "rolling" and self.just_added:
+            self.check_rolling(kept[cursor:])
+        self.check_context(BUDGETS[self.step % len(BUDGETS)], {})
+
+    def check_rolling(self, unfolded: list[Message]) -> None:
+        recent = list(unfolded)
+        while recent and recent[-1].role == "user":
+            recent.pop()
+        found = units(unfolded)
+        sole_or_pending = not found or found[0].pending or found[0].last + 1 >= len(recent)
+        assert len(recent) <= 10 or sole_or_pending, [(u.first, u.last) for u in found]
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_F1_F2_F4_F9_any_sequence_of_operations_keeps_every_promise(preset: str) -> None:
+    machine: Callable[[], RuleBasedStateMachine] = type("Machine", (ChatMachine,), {"preset": preset})
+    run_state_machine_as_test(machine, settings=SETTINGS)  # type: ignore[no-untyped-call]
