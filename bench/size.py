@@ -17,7 +17,8 @@ from rich.table import Table
 
 from bench.common import ROOT, Figure, console, fill, folder, report, tracked, url
 from bench.talk import Talk
-from infold import Memory
+from infold.memory import Memory
+from infold.tokens import count
 
 MESSAGES = 100_000
 SHORT = 1_000
@@ -99,40 +100,57 @@ def columns(path: Path, most: int = 14) -> dict[str, float]:
     return dict(sorted(found.items(), key=lambda pair: -pair[1])[:most])
 
 
-def peak_memory() -> int:
-    """Peak bytes of this process. getrusage can report the parent's peak for a child, so Linux's own count goes first."""
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Memory of a process, in bytes."""
+
+    peak: float
+    grown: float
+    """Since the tokenizer was loaded, which alone takes most of the peak; 0 where the system does not tell."""
+
+
+def in_use(field: str) -> int:
+    """A count of /proc/self/status in bytes; 0 where there is none."""
     try:
         lines = Path("/proc/self/status").read_text().splitlines()
-        return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("VmHWM:"))
-    except (OSError, StopIteration):
-        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-        return peak if sys.platform == "darwin" else peak * 1024
+    except OSError:
+        return 0
+    return next((int(line.split()[1]) * 1024 for line in lines if line.startswith(f"{field}:")), 0)
+
+
+def peak_memory() -> int:
+    # getrusage can report the parent's peak for a child, so Linux's own count goes first.
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return in_use("VmHWM") or (peak if sys.platform == "darwin" else peak * 1024)
 
 
 def use(path: Path) -> None:
-    """In a child process: open a chat, do some turns, print the peak."""
+    """In a child process: open a chat, do some turns, print what it took."""
+    count("The tokenizer loads on first use.")
+    before = in_use("VmRSS")
     with Memory(url(path), create=False) as memory:
         chat = memory.chat("bench")
         for question, reply in Talk(5).turns(TURNS):
             chat.add(question)
             chat.context(max_tokens=2000)
             chat.add(reply)
-        print(json.dumps({"peak": peak_memory()}))
+        print(json.dumps({"peak": peak_memory(), "grown": in_use("VmRSS") - before}))
 
 
-def peaks(short: Path, long: Path, work: Path) -> tuple[float, float]:
-    """Median peaks, in bytes; every run gets a fresh copy, so that each sees the chat as it was prepared."""
-    found: dict[Path, list[int]] = {short: [], long: []}
+def usages(short: Path, long: Path, work: Path) -> tuple[Usage, Usage]:
+    """Medians of some runs; every run gets a fresh copy, so that each sees the chat as it was prepared."""
+    found: dict[Path, list[Usage]] = {short: [], long: []}
     for _ in tracked(range(RUNS), "peak memory", RUNS):
         for path in (short, long):
             copy = work / "copy.db"
             shutil.copyfile(path, copy)
             command = [sys.executable, "-m", "bench.size", "--use", str(copy)]
             done = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True)
-            found[path].append(json.loads(done.stdout)["peak"])
+            found[path].append(Usage(**json.loads(done.stdout)))
             for left in work.glob("copy.db*"):
                 left.unlink()
-    return median(found[short]), median(found[long])
+    middle = [Usage(median(u.peak for u in runs), median(u.grown for u in runs)) for runs in found.values()]
+    return middle[0], middle[1]
 
 
 def main() -> None:
@@ -151,7 +169,7 @@ def main() -> None:
         with Memory(url(long)) as memory:
             tokens = mean(message.tokens for message in memory.chat("bench").messages())
         on_disk = long.stat().st_size
-        short_peak, long_peak = peaks(short, long, work)
+        short_use, long_use = usages(short, long, work)
     table = Table(title="bytes a message by column", title_justify="left")
     table.add_column("column")
     table.add_column("bytes", justify="right")
@@ -160,16 +178,15 @@ def main() -> None:
     console.print(table)
     data = sum(size.tables.values()) / MESSAGES
     figures = [
-        Figure("data, originals and folds", data, "bytes a message", MOST_BYTES),
-        *(
-            Figure(f"– {name}", size.tables[name] / MESSAGES, "bytes a message")
-            for name in ("messages", "folds", "items", "events")
-        ),
-        Figure("indexes", size.indexes / MESSAGES, "bytes a message"),
-        Figure("whole file", on_disk / MESSAGES, "bytes a message"),
-        Figure(f"peak memory, chat of {SHORT:,} messages", short_peak / 2**20, "MiB"),
-        Figure(f"peak memory, chat of {MESSAGES:,} messages", long_peak / 2**20, "MiB"),
-        Figure("long against short", long_peak / short_peak, "×", MOST_TIMES_SHORT),
+        Figure("data a message, originals and folds", data, "bytes", MOST_BYTES),
+        *(Figure(f"– {name}", size.tables[name] / MESSAGES, "bytes") for name in TABLES[:4]),
+        Figure("indexes a message", size.indexes / MESSAGES, "bytes"),
+        Figure("whole file a message", on_disk / MESSAGES, "bytes"),
+        Figure(f"peak memory, chat of {SHORT:,} messages", short_use.peak / 2**20, "MiB"),
+        Figure(f"peak memory, chat of {MESSAGES:,} messages", long_use.peak / 2**20, "MiB"),
+        Figure("peak memory, long against short", long_use.peak / short_use.peak, "×", MOST_TIMES_SHORT),
+        Figure(f"grown since the tokenizer loaded, {SHORT:,} messages", short_use.grown / 2**20, "MiB"),
+        Figure(f"grown since the tokenizer loaded, {MESSAGES:,} messages", long_use.grown / 2**20, "MiB"),
     ]
     details: dict[str, object] = {
         "messages": MESSAGES,

@@ -7,15 +7,16 @@ import re
 
 Wire = dict[str, object]
 
-_SLOTS = {
-    "name": "Anna Bruno Carla Dmitri Elif Farid Greta Hugo Ines Jonas Keiko Lena Marek Nadia Olga Pavel Rosa Sven".split(),
-    "city": "Lisbon Porto Vienna Prague Zagreb Milan Lyon Ghent Turin Krakow Dresden Basel Seville Oslo Riga".split(),
-    "day": "Monday Tuesday Wednesday Thursday Friday Saturday Sunday".split(),
-    "thing": "invoice contract ticket itinerary draft spreadsheet report booking backup poster letter receipt".split(),
-    "place": "station office harbour museum hotel workshop library market bridge garden bakery terminal".split(),
-    "quality": "crowded quiet expensive reliable slow pleasant confusing bright narrow modern noisy simple".split(),
-    "topic": "weather luggage breakfast parking heating music insurance lighting seating paperwork traffic".split(),
+_WORDS = {
+    "name": "Anna Bruno Carla Dmitri Elif Farid Greta Hugo Ines Jonas Keiko Lena Marek Nadia Olga Pavel Rosa Sven",
+    "city": "Lisbon Porto Vienna Prague Zagreb Milan Lyon Ghent Turin Krakow Dresden Basel Seville Oslo Riga",
+    "day": "Monday Tuesday Wednesday Thursday Friday Saturday Sunday",
+    "thing": "invoice contract ticket itinerary draft spreadsheet report booking backup poster letter receipt",
+    "place": "station office harbour museum hotel workshop library market bridge garden bakery terminal",
+    "quality": "crowded quiet expensive reliable slow pleasant confusing bright narrow modern noisy simple",
+    "topic": "weather luggage breakfast parking heating music insurance lighting seating paperwork traffic",
 }
+_SLOTS = {slot: words.split() for slot, words in _WORDS.items()}
 _SLOT = re.compile(r"\{(\w+)\}")
 
 # What people say most of the time: nothing that has to be remembered.

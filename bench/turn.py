@@ -20,7 +20,9 @@ from rich.table import Table
 
 from bench.common import Figure, console, fill, folder, percentile, report, tracked, url
 from bench.talk import Talk, Wire
-from infold import Chat, Event, Memory
+from infold.chat import Chat
+from infold.ledger.store import Event
+from infold.memory import Memory
 
 BUDGET = 2000
 BLOCKS, TURNS = 40, 25

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable
-from dataclasses import FrozenInstanceError, replace
+from dataclasses import FrozenInstanceError
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +13,6 @@ import pytest
 
 from infold import Chat, Event, Memory, Message, PolicyMismatchError, preset
 from infold.items import block_tokens
-from infold.messages import parse
-from infold.policy import Marks, Plan, Situation, decide
-from infold.tokens import REQUEST_OVERHEAD, count, tools_tokens
 from tests.conftest import assistant, call, counted_ids, result, ticking_clock, tokens_of, user, words
 
 ROLLING = preset("rolling", {})
@@ -43,17 +40,6 @@ def reasons(chat: Chat) -> list[str]:
 
 def seqs(messages: Iterable[Message]) -> list[int]:
     return [message.seq for message in messages]
-
-
-def situation(messages: list[dict[str, Any]], tokens: int, users: int) -> Situation:
-    """A chat with a window of 1,000 whose next request has so many tokens."""
-    read = [replace(parse(message), tokens=tokens_of(message)) for message in messages]
-    unfolded = sum(message.tokens for message in read)
-    return Situation(
-        messages=read,
-        unfolded_tokens=unfolded, fixed_tokens=tokens - unfolded, memory_tokens=0, summary_tokens=0,
-        context_window=1000, records=0, users=users, last_seq=len(messages), marks=Marks(),
-    )  # fmt: skip
 
 
 # A1: state and policy ------------------------------------------------------------------------------------
@@ -307,8 +293,3 @@ def run(url: str, reopened: bool) -> str:
 def test_A9_same_inputs_same_behaviour_byte_for_byte(tmp_path: Path, reopened: bool) -> None:
     first = run(f"sqlite:///{tmp_path / 'first.db'}", reopened=False)
     assert run(f"sqlite:///{tmp_path / 'second.db'}", reopened) == first
-
-
-def test_A9_decide_is_a_function_of_the_situation() -> None:
-    now = situation(TWELVE, tokens=500, users=6)
-    assert decide(ROLLING, now) == decide(ROLLING, replace(now)) == (Plan(6, "overflow"), Marks(False, 0, 12))

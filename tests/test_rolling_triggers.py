@@ -15,6 +15,17 @@ from tests.conftest import assistant, call, result, tokens_of, user, words
 from tests.test_rolling import ROLLING, folds, reasons, seqs, sized, talk
 
 
+def situation(messages: list[dict[str, Any]], tokens: int, users: int) -> Situation:
+    """A chat with a window of 1,000 whose next request has so many tokens."""
+    read = [replace(parse(message), tokens=tokens_of(message)) for message in messages]
+    unfolded = sum(message.tokens for message in read)
+    return Situation(
+        messages=read,
+        unfolded_tokens=unfolded, fixed_tokens=tokens - unfolded, memory_tokens=0, summary_tokens=0,
+        context_window=1000, records=0, users=users, last_seq=len(messages), marks=Marks(),
+    )  # fmt: skip
+
+
 # A6: triggers --------------------------------------------------------------------------------------------
 
 TEN, TWELVE = ([sized(number) for number in range(1, last + 1)] for last in (10, 12))
@@ -173,3 +184,6 @@ def test_A6_agent_loop_folds_before_the_next_request(memory: Memory) -> None:
     assert chat.context().messages == [*(sized(n) for n in range(7, 12)), call("t"), result("t")]
 
 
+def test_A9_decide_is_a_function_of_the_situation() -> None:
+    now = situation(TWELVE, tokens=500, users=6)
+    assert decide(ROLLING, now) == decide(ROLLING, replace(now)) == (Plan(6, "overflow"), Marks(False, 0, 12))

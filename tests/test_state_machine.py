@@ -11,7 +11,6 @@ import re
 import shutil
 import sqlite3
 import tempfile
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -447,5 +446,5 @@ class ChatMachine(RuleBasedStateMachine):
 
 @pytest.mark.parametrize("preset", PRESETS)
 def test_F1_F2_F4_F9_any_sequence_of_operations_keeps_every_promise(preset: str) -> None:
-    machine: Callable[[], RuleBasedStateMachine] = type("Machine", (ChatMachine,), {"preset": preset})
-    run_state_machine_as_test(machine, settings=SETTINGS)  # type: ignore[no-untyped-call]
+    machine: type[RuleBasedStateMachine] = type("Machine", (ChatMachine,), {"preset": preset})
+    run_state_machine_as_test(machine, settings=SETTINGS)

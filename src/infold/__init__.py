@@ -48,38 +48,40 @@ _HOMES = {
 __all__ = [*_HOMES, "__version__"]  # noqa: PLE0604  the names are strings, spelled in _HOMES
 
 if TYPE_CHECKING:
-    from infold.aio import AsyncChat, AsyncMemory
-    from infold.audit import Proof
-    from infold.chat import Chat
-    from infold.context import Context
-    from infold.errors import (
-        BudgetError,
-        ClosedError,
-        ConfigError,
-        DatabaseBusyError,
-        DatabaseError,
-        DatabaseFullError,
-        DuplicateIdError,
-        ForeignDatabaseError,
-        InfoldError,
-        MessageError,
-        NewerDatabaseError,
-        NotFoundError,
-        OrphanResultError,
-        PolicyMismatchError,
-        ReadOnlyDatabaseError,
-        SummarizerError,
-        UnknownPresetError,
-    )
-    from infold.folding.text import summarize_memory
-    from infold.items import Item
-    from infold.ledger.store import Event
-    from infold.memory import ChatInfo, Memory
-    from infold.messages import Message
-    from infold.policy import Policy
-    from infold.presets import Settings, SummarizationConfig, preset
-    from infold.records import SummaryRecord
-    from infold.reports import MemoryState
+    from infold.aio import AsyncChat as AsyncChat
+    from infold.aio import AsyncMemory as AsyncMemory
+    from infold.audit import Proof as Proof
+    from infold.chat import Chat as Chat
+    from infold.context import Context as Context
+    from infold.errors import BudgetError as BudgetError
+    from infold.errors import ClosedError as ClosedError
+    from infold.errors import ConfigError as ConfigError
+    from infold.errors import DatabaseBusyError as DatabaseBusyError
+    from infold.errors import DatabaseError as DatabaseError
+    from infold.errors import DatabaseFullError as DatabaseFullError
+    from infold.errors import DuplicateIdError as DuplicateIdError
+    from infold.errors import ForeignDatabaseError as ForeignDatabaseError
+    from infold.errors import InfoldError as InfoldError
+    from infold.errors import MessageError as MessageError
+    from infold.errors import NewerDatabaseError as NewerDatabaseError
+    from infold.errors import NotFoundError as NotFoundError
+    from infold.errors import OrphanResultError as OrphanResultError
+    from infold.errors import PolicyMismatchError as PolicyMismatchError
+    from infold.errors import ReadOnlyDatabaseError as ReadOnlyDatabaseError
+    from infold.errors import SummarizerError as SummarizerError
+    from infold.errors import UnknownPresetError as UnknownPresetError
+    from infold.folding.text import summarize_memory as summarize_memory
+    from infold.items import Item as Item
+    from infold.ledger.store import Event as Event
+    from infold.memory import ChatInfo as ChatInfo
+    from infold.memory import Memory as Memory
+    from infold.messages import Message as Message
+    from infold.policy import Policy as Policy
+    from infold.presets import Settings as Settings
+    from infold.presets import SummarizationConfig as SummarizationConfig
+    from infold.presets import preset as preset
+    from infold.records import SummaryRecord as SummaryRecord
+    from infold.reports import MemoryState as MemoryState
 
 
 def __getattr__(name: str) -> Any:
