@@ -9,6 +9,7 @@ import shutil
 import sqlite3
 import subprocess
 import sys
+import tracemalloc
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import mean, median
@@ -18,9 +19,8 @@ from rich.table import Table
 from bench.common import ROOT, Figure, console, fill, folder, report, tracked, url
 from bench.talk import Talk
 from infold.memory import Memory
-from infold.tokens import count
 
-MESSAGES = 100_000
+MESSAGES = 20_000
 SHORT = 1_000
 TURNS, RUNS = 200, 3
 TABLES = ("messages", "folds", "items", "events", "chats", "pins")
@@ -105,36 +105,38 @@ class Usage:
     """Memory of a process, in bytes."""
 
     peak: float
-    grown: float
-    """Since the tokenizer was loaded, which alone takes most of the peak; 0 where the system does not tell."""
-
-
-def in_use(field: str) -> int:
-    """A count of /proc/self/status in bytes; 0 where there is none."""
-    try:
-        lines = Path("/proc/self/status").read_text().splitlines()
-    except OSError:
-        return 0
-    return next((int(line.split()[1]) * 1024 for line in lines if line.startswith(f"{field}:")), 0)
+    """Of the whole process. Loading the tokenizer takes most of it, and could hide what a chat takes."""
+    objects: float
+    """Peak of the Python objects made for the chat alone."""
 
 
 def peak_memory() -> int:
     # getrusage can report the parent's peak for a child, so Linux's own count goes first.
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return in_use("VmHWM") or (peak if sys.platform == "darwin" else peak * 1024)
+    try:
+        lines = Path("/proc/self/status").read_text().splitlines()
+        return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("VmHWM:"))
+    except (OSError, StopIteration):
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        return peak if sys.platform == "darwin" else peak * 1024
+
+
+def converse(path: Path, talk: Talk) -> None:
+    with Memory(url(path), create=False) as memory:
+        chat = memory.chat("bench")
+        for question, reply in talk.turns(TURNS):
+            chat.add(question)
+            chat.context(max_tokens=2000)
+            chat.add(reply)
 
 
 def use(path: Path) -> None:
     """In a child process: open a chat, do some turns, print what it took."""
-    count("The tokenizer loads on first use.")
-    before = in_use("VmRSS")
-    with Memory(url(path), create=False) as memory:
-        chat = memory.chat("bench")
-        for question, reply in Talk(5).turns(TURNS):
-            chat.add(question)
-            chat.context(max_tokens=2000)
-            chat.add(reply)
-        print(json.dumps({"peak": peak_memory(), "grown": in_use("VmRSS") - before}))
+    talk = Talk(5)
+    converse(path, talk)
+    peak = peak_memory()
+    tracemalloc.start()  # takes memory itself, so it gets turns of its own
+    converse(path, talk)
+    print(json.dumps({"peak": peak, "objects": tracemalloc.get_traced_memory()[1]}))
 
 
 def usages(short: Path, long: Path, work: Path) -> tuple[Usage, Usage]:
@@ -149,7 +151,7 @@ def usages(short: Path, long: Path, work: Path) -> tuple[Usage, Usage]:
             found[path].append(Usage(**json.loads(done.stdout)))
             for left in work.glob("copy.db*"):
                 left.unlink()
-    middle = [Usage(median(u.peak for u in runs), median(u.grown for u in runs)) for runs in found.values()]
+    middle = [Usage(median(u.peak for u in runs), median(u.objects for u in runs)) for runs in found.values()]
     return middle[0], middle[1]
 
 
@@ -185,8 +187,8 @@ def main() -> None:
         Figure(f"peak memory, chat of {SHORT:,} messages", short_use.peak / 2**20, "MiB"),
         Figure(f"peak memory, chat of {MESSAGES:,} messages", long_use.peak / 2**20, "MiB"),
         Figure("peak memory, long against short", long_use.peak / short_use.peak, "×", MOST_TIMES_SHORT),
-        Figure(f"grown since the tokenizer loaded, {SHORT:,} messages", short_use.grown / 2**20, "MiB"),
-        Figure(f"grown since the tokenizer loaded, {MESSAGES:,} messages", long_use.grown / 2**20, "MiB"),
+        Figure(f"Python objects, chat of {SHORT:,} messages", short_use.objects / 2**20, "MiB"),
+        Figure(f"Python objects, chat of {MESSAGES:,} messages", long_use.objects / 2**20, "MiB"),
     ]
     details: dict[str, object] = {
         "messages": MESSAGES,

@@ -22,6 +22,20 @@ def _rx(pattern: str) -> re.Pattern[str]:
     return re.compile(pattern, _FLAGS)
 
 
+class _Cue:
+    """A pattern, and words of which it needs one: most sentences have none, and looking for words is cheap."""
+
+    __slots__ = ("pattern", "words")
+
+    def __init__(self, words: str, pattern: str) -> None:
+        self.words = frozenset(words.split())
+        self.pattern = _rx(pattern)
+
+    def search(self, sentence: str, words: frozenset[str]) -> re.Match[str] | None:
+        return None if self.words.isdisjoint(words) else self.pattern.search(sentence)
+
+
+_WORD = re.compile(r"[^\W\d_]+(?:'[a-z]+)?")
 _CODE = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
 _QUOTE = re.compile(r"^[ \t]*>.*$", re.MULTILINE)
 _SENTENCE = re.compile(r"(?<=[.!?。！？])(?:[\"')\]]*)\s+|\n+|(?<=[。！？])")
@@ -34,53 +48,62 @@ _FILLER = _rx(
 )
 _DROP = _rx(r"\b(?:the|a|an|please|really|just|very|quite|actually|basically|simply|kind of|sort of)\s+")
 
-_HYPOTHETICAL = _rx(
+_HYPOTHETICAL = _Cue(
+    "if suppose imagine hypothetically maybe perhaps might wonder wondering sure could would theory think guess joking kidding",
     r"\b(?:what if|suppose|imagine|hypothetically|maybe|perhaps|might|wonder(?:ing)?|not sure|could be|would it|if i were"
-    r"|if we were|in theory|let me think|i guess|joking|just kidding)\b"
+    r"|if we were|in theory|let me think|i guess|joking|just kidding)\b",
 )
-_DECISION = _rx(
+_DECISION = _Cue(
+    "let's lets use go take keep stick switch switching switched decided chose chosen agreed settled picked approved booked ordered signed cancelled canceled decision going change scrap instead rather longer more anymore final",
     r"\b(?:let'?s (?:go|use|book|take|pick|do|keep|stick|switch|make|drop|cancel|move|order|buy|hire|set|call it)"
     r"|we(?:'ll| will|'re going to| are going to)? (?:use|go with|take|keep|stick (?:with|to)|switch)"
     r"|(?:i|we)(?:'ve| have)? (?:decided|chose|chosen|agreed|settled|picked|approved|booked|ordered|signed|cancell?ed)"
     r"|decision:|decided (?:on|to|against)|go(?:ing)? with|change of plans?|scrap (?:that|the)|instead of|rather than"
-    r"|switch(?:ing|ed)? (?:to|from)|no longer|not .{2,40} any ?more|final (?:choice|decision|answer)|agreed:)\b"
+    r"|switch(?:ing|ed)? (?:to|from)|no longer|not .{2,40} any ?more|final (?:choice|decision|answer)|agreed:)\b",
 )
-_COMMITMENT = _rx(
+_COMMITMENT = _Cue(
+    "will shall i'll we'll you'll he'll she'll they'll going remind todo do action due still owe owes promised pending waiting",
     r"\b(?:(?:i|we|you|he|she|they|[A-Z][a-z]+)(?:'ll| will| shall| is going to| am going to|'m going to) "
     r"(?:send|call|e-?mail|write|check|review|prepare|deliver|finish|pay|book|order|update|fix|get back|follow up"
     r"|let you know|bring|draft|submit|share|confirm|ask|talk|sign|pick up|drop off|upload|deploy|merge|test|look into"
     r"|arrange|schedule|print|measure|post|file|return|collect|ring|meet|visit|handle|take care)"
     r"|remind me|to-?do:?|action item|(?:is|are) due|still (?:need|have|has) to|owes?|promised|pending"
-    r"|waiting (?:for|on))\b"
+    r"|waiting (?:for|on))\b",
 )
-_CONSTRAINT = _rx(
+_CONSTRAINT = _Cue(
+    "must mustn't cannot can't may never no most least budget ceiling deadline has have allergic allergy allergies allergen intolerant intolerance require required requires need needs allowed only maximum minimum limit limited unless under forbidden",
     r"\b(?:must(?:n't| not)?|cannot|can't|may not|never|no (?:more|later|less|fewer) than|at (?:most|least)|budget"
     r"|ceiling|deadline|ha(?:s|ve) to be|allerg\w+|intoleran\w+|require[sd]?|needs? to be|not allowed|only (?:if|when|on|at)"
-    r"|no \w+ (?:after|before|on)|maximum|minimum|limit(?:ed)?(?: to| of| is)|unless|under (?:[$€£]|\d)|is forbidden)\b"
+    r"|no \w+ (?:after|before|on)|maximum|minimum|limit(?:ed)?(?: to| of| is)|unless|under (?:[$€£]|\d)|is forbidden)\b",
 )
-_BIOGRAPHY = _rx(
+_BIOGRAPHY = _Cue(
+    "name name's call i'm am live work born moved own study speak run grew my our located address",
     r"\b(?:my name(?:'s| is)|call me|i(?:'m| am) (?:a|an|the|from|in|based|allergic|vegetarian|vegan|married|\d+)\b"
     r"|i (?:live|work|was born|moved|own|study|speak|run|grew up)|(?:my|our) [\w'-]+(?: [\w'-]+){0,2} (?:is|are|has|was|lives|works|starts)"
-    r"|(?:is|are) located|address is)\b"
+    r"|(?:is|are) located|address is)\b",
 )
-_PREFERENCE = _rx(
+_PREFERENCE = _Cue(
+    "prefer prefers preferred like love hate dislike enjoy favor favour stand avoid favorite favourite don't dont",
     r"\b(?:i(?:'d| would)? (?:really |always |usually |much |rather |strongly )?"
     r"(?:prefer|like|love|hate|dislike|enjoy|favou?r|can't stand|avoid)\b(?! to (?:know|ask))|favou?rite|i don'?t (?:like|want|eat|drink|use)"
-    r"|prefer(?:s|red)?)\b"
+    r"|prefer(?:s|red)?)\b",
 )
-_GOAL = _rx(
+_GOAL = _Cue(
+    "want need plan planning hope hoping aim aiming try trying looking goal target like",
     r"\b(?:(?:i|we)(?:'m| am|'re| are)? (?:want|need|plan(?:ning)?|hope|hoping|aim(?:ing)?|try(?:ing)?|looking)(?: to| for)?"
-    r"|i(?:'d| would) like to|(?:the|my|our) (?:goal|aim|plan|target) is)\b"
+    r"|i(?:'d| would) like to|(?:the|my|our) (?:goal|aim|plan|target) is)\b",
 )
-_SAID_DONE = _rx(
-    r"\b(?:confirmed|booked|reserved|scheduled|ordered|sent|filed|created|cancell?ed|approved|deployed|merged|refunded)\b"
+_SAID_DONE = _Cue(
+    "confirmed booked reserved scheduled ordered sent filed created cancelled canceled approved deployed merged refunded",
+    r"\b(?:confirmed|booked|reserved|scheduled|ordered|sent|filed|created|cancell?ed|approved|deployed|merged|refunded)\b",
 )
 
-_REPLACES = _rx(
+_REPLACES = _Cue(
+    "instead rather longer scrap scrapping drop dropping cancel cancelling canceling not switching switched switch replace replaces replacing forget out off cancelled canceled dead",
     r"\b(?:instead of|rather than|no longer|scrap(?:ping)?|drop(?:ping)?|cancel(?:ling)?|not going with"
     r"|switch(?:ing|ed)? from|replac(?:e|es|ing)|forget(?: about)?|now,? not)\s+(?:the |a |an |our |my )?"
     r"([^,.;:!?]{3,60}?)(?=\s(?:we|i|let's|and|but|because|so|for|then|as|since)\b|[,.;:!?]|$)"
-    r"|(?:^|[:,;.] )(?:the )?([^,.;:!?]{3,40}) (?:is|are) (?:out|off|cancell?ed|dead)\b"
+    r"|(?:^|[:,;.] )(?:the )?([^,.;:!?]{3,40}) (?:is|are) (?:out|off|cancell?ed|dead)\b",
 )
 
 _IDENTIFIER = re.compile(
@@ -92,6 +115,7 @@ _IDENTIFIER = re.compile(
     r"|\b(?=[A-Z0-9]{6}\b)(?=[A-Z0-9]*\d)(?=[A-Z0-9]*[A-Z])[A-Z0-9]{6}\b"
     r"|#\d{2,}\b"
 )
+_MAY_NAME = re.compile(r"\d|@|[^\s]/|\w\.\w")
 _FIGURE = re.compile(r"[$€£]\s?\d[\d,.]*\d?|\b\d[\d,.:/-]*\d\b|\b\d+\s?%|\b\d+\b")
 _KEY = _rx(
     r"^(?:\w+_)?(?:id|number|code|status|total|amount|price|cost|date|due|deadline|version|name|error|url|email|path)$"
@@ -105,7 +129,11 @@ def extract(message: Message) -> list[Candidate]:
     sources = (message.seq,) if message.seq else ()
     if message.role == "tool":
         return _from_tool(message.text[:TOOL_CHARS], sources)
-    text = _QUOTE.sub(" ", _CODE.sub(" ", message.text[:READ_CHARS]))
+    text = message.text[:READ_CHARS].replace("’", "'")
+    if "```" in text:
+        text = _CODE.sub(" ", text)
+    if ">" in text:
+        text = _QUOTE.sub(" ", text)
     speaker = "Assistant" if message.role == "assistant" else message.name or "User"
     found: list[Candidate] = []
     named: list[str] = []
@@ -113,16 +141,16 @@ def extract(message: Message) -> list[Candidate]:
         sentence = _LIST_MARK.sub("", sentence or "").strip() if sentence else ""
         if len(sentence) < 8:
             continue
-        named.extend(_IDENTIFIER.findall(sentence))
-        section, fact = _classify(sentence, message.role)
+        if _MAY_NAME.search(sentence):
+            named.extend(_IDENTIFIER.findall(sentence))
+        words = frozenset(_WORD.findall(sentence.lower()))
+        section, fact = _classify(sentence, words, message.role)
         if not section or len(found) >= MAX_ITEMS:
             continue
         line = _third_person(sentence, speaker)
         if line:
-            replaced = _REPLACES.search(sentence)
-            found.append(
-                Candidate(section, line, sources, fact, (replaced[1] or replaced[2]).strip() if replaced else "")
-            )
+            gone = _REPLACES.search(sentence, words)
+            found.append(Candidate(section, line, sources, fact, (gone[1] or gone[2]).strip() if gone else ""))
     said = " ".join(candidate.text for candidate in found)
     loose = [name for name in dict.fromkeys(map(_trim_identifier, named)) if name and name not in said]
     if loose:
@@ -143,30 +171,29 @@ def digest(message: Message, chars: int = 110) -> str:
     return f"{message.name or message.role}: {text}" if text else f"{message.name or message.role}: (empty)"
 
 
-def _classify(sentence: str, role: str) -> tuple[str, bool]:
+def _classify(sentence: str, words: frozenset[str], role: str) -> tuple[str, bool]:
     """Section of a sentence ("" for none), and whether it is a lasting fact."""
-    if sentence.endswith(("?", "？")) or _HYPOTHETICAL.search(sentence):
+    if sentence.endswith(("?", "？")) or _HYPOTHETICAL.search(sentence, words):
         return "", False
     if role == "assistant":
         # An assistant's opinions are not memory; what it did or promised is.
-        if _COMMITMENT.search(sentence) and re.match(r"(?i)\W*(?:\w+[,.!]?\s+){0,3}(?:i|we)\b", sentence):
+        if _COMMITMENT.search(sentence, words) and _SPEAKER_ACTS.match(sentence):
             return "open", False
-        if _SAID_DONE.search(sentence) and (_FIGURE.search(sentence) or _IDENTIFIER.search(sentence)):
+        if _SAID_DONE.search(sentence, words) and (_FIGURE.search(sentence) or _IDENTIFIER.search(sentence)):
             return "decisions", False
         return "", False
-    if _COMMITMENT.search(sentence):
+    if _COMMITMENT.search(sentence, words):
         return "open", False
-    if _DECISION.search(sentence):
+    if _DECISION.search(sentence, words):
         return "decisions", False
-    if _CONSTRAINT.search(sentence) or _BIOGRAPHY.search(sentence):
+    if _CONSTRAINT.search(sentence, words) or _BIOGRAPHY.search(sentence, words):
         return "facts", True
-    if _PREFERENCE.search(sentence):
+    if _PREFERENCE.search(sentence, words):
         return "goals", True
-    if _GOAL.search(sentence):
-        return "goals", False
-    return "", False
+    return ("goals" if _GOAL.search(sentence, words) else ""), False
 
 
+_SPEAKER_ACTS = _rx(r"\W*(?:\w+[,.!]?\s+){0,3}(?:i|we)\b")
 _AUXILIARY = {
     "am": "is", "have": "has", "do": "does", "don't": "doesn't", "haven't": "hasn't", "was": "was", "were": "was",
 }  # fmt: skip
@@ -190,24 +217,28 @@ def _verb(word: str) -> str:
     return word + "s"
 
 
+_CONTRACTIONS = [
+    (_rx(rf"\bI{short}\b"), long)
+    for short, long in (("'m", " is"), ("'ve", " has"), ("'ll", " will"), ("'d", " would"))
+]
+_I_VERB = re.compile(r"\bI ((?:always|never|usually|really|still|also|only|strongly|now|already|then) )?([\w']+)")
+_I = re.compile(r"\bI\b")
+_MY = _rx(r"\b(?:my|mine)\b")
+_ME = _rx(r"\b(?:me|myself)\b")
+
+
 def _third_person(sentence: str, speaker: str) -> str:
     """The statement told about its speaker, compact, repeating no long run of source words."""
     text = _FILLER.sub("", sentence).strip()
     # Two letters are enough for a name; less is noise.
     if len(text.split()) < 3:
         return ""
-    contractions = (("'m", " is"), ("'ve", " has"), ("'ll", " will"), ("'d", " would"))
-    text = text.replace("’", "'")
-    for short, long in contractions:
-        text = re.sub(rf"\bI{short}\b", speaker + long, text, flags=_FLAGS)
-    text = re.sub(
-        r"\bI ((?:always|never|usually|really|still|also|only|strongly|now|already|then) )?([\w']+)",
-        lambda m: f"{speaker} {m[1] or ''}{_verb(m[2])}",
-        text,
-    )
-    text = re.sub(r"\bI\b", speaker, text)
-    text = re.sub(r"\b(?:my|mine)\b", f"{speaker}'s", text, flags=_FLAGS)
-    text = re.sub(r"\b(?:me|myself)\b", speaker, text, flags=_FLAGS)
+    for pattern, long in _CONTRACTIONS:
+        text = pattern.sub(speaker + long, text)
+    text = _I_VERB.sub(lambda m: f"{speaker} {m[1] or ''}{_verb(m[2])}", text)
+    text = _I.sub(speaker, text)
+    text = _MY.sub(f"{speaker}'s", text)
+    text = _ME.sub(speaker, text)
     text = _DROP.sub("", text)
     text = " ".join(text.split()).strip(" ,;:!.–—-")
     return _shorten(text, sentence)

@@ -1,0 +1,137 @@
+"""F9: a process killed at any instant loses nothing that it reported, and leaves nothing half done."""
+
+from __future__ import annotations
+
+import functools
+import json
+import os
+import random
+import signal
+import sqlite3
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from infold import Memory
+from infold.failpoints import POINTS
+
+from .crash_child import numbered, write
+
+LAST = 63
+KINDS = [
+    ("rolling", False),
+    ("chain", False),
+    ("default", False),
+    ("layered", False),
+    ("rolling", True),
+    ("chain", True),
+]
+HITS = (1, 2, 5)
+INSTANTS = 50
+Child = subprocess.Popen[str]
+
+
+@pytest.fixture(scope="module")
+def child() -> Iterator[Child]:
+    process = subprocess.Popen(
+        [sys.executable, "-m", "tests.crash_child"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        cwd=Path(__file__).parent.parent,
+    )
+    yield process
+    process.communicate()
+
+
+def start(child: Child, path: Path, preset: str, wait: bool, failpoint: str = "") -> int:
+    assert child.stdin is not None
+    job = {"url": f"sqlite:///{path}", "preset": preset, "wait": wait, "last": LAST, "failpoint": failpoint}
+    child.stdin.write(json.dumps(job) + "\n")
+    child.stdin.flush()
+    return int(line_of(child).removeprefix("pid "))
+
+
+def line_of(child: Child) -> str:
+    assert child.stdout is not None
+    line = child.stdout.readline().strip()
+    assert line, "the child process is gone"
+    assert not line.startswith("error"), json.loads(line.removeprefix("error "))
+    return line
+
+
+def printed_until_end(child: Child) -> list[str]:
+    return list(iter(lambda: line_of(child), "ended"))
+
+
+def tables(path: Path) -> dict[str, list[tuple[object, ...]]]:
+    connection = sqlite3.connect(path)
+    names = [row[0] for row in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+    rows = {name: connection.execute(f"SELECT * FROM {name} ORDER BY rowid").fetchall() for name in sorted(names)}
+    connection.close()
+    return rows
+
+
+@functools.cache
+def uncrashed(preset: str, wait: bool) -> dict[str, list[tuple[object, ...]]]:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "chats.db"
+        write(f"sqlite:///{path}", preset, 1, LAST, wait=wait, say=lambda _: None)
+        return tables(path)
+
+
+def check_nothing_lost(path: Path, preset: str, wait: bool, printed: list[str]) -> None:
+    """Reopen after a crash: all is there, once, in order; going on leads to where an uncrashed run ends."""
+    assert printed == [f"n{number}" for number in range(1, len(printed) + 1)]
+    url = f"sqlite:///{path}"
+    with Memory(url) as memory:
+        proof = memory.verify()
+        assert proof.ok, str(proof)
+        kept = memory.chat("c").messages() if memory.chats() else []
+    assert len(printed) <= len(kept) <= len(printed) + 1
+    assert [{**m.wire, "id": m.id} for m in kept] == [numbered(number) for number in range(1, len(kept) + 1)]
+    write(url, preset, max(1, len(printed)), LAST, wait=wait, say=lambda _: None)
+    assert tables(path) == uncrashed(preset, wait)
+
+
+@pytest.mark.parametrize("hits", HITS)
+@pytest.mark.parametrize("point", POINTS)
+@pytest.mark.parametrize(("preset", "wait"), KINDS)
+def test_F9_killed_at_a_failpoint(child: Child, tmp_path: Path, preset: str, wait: bool, point: str, hits: int) -> None:
+    path = tmp_path / "chats.db"
+    start(child, path, preset, wait, f"{point}:{hits}")
+    printed = printed_until_end(child)
+    reached = len(uncrashed(preset, wait)["folds" if point.startswith("fold.") else "messages"])
+    if hits <= reached:
+        assert "done" not in printed, f"{point} was not reached {hits} times"
+    else:
+        assert printed.pop() == "done"
+    if point.startswith("add."):
+        assert len(printed) == hits - 1
+    check_nothing_lost(path, preset, wait, printed)
+
+
+def test_F9_every_kind_of_run_folds_often_enough_to_be_killed_in_it() -> None:
+    folds = {kind: len(uncrashed(*kind)["folds"]) for kind in KINDS}
+    assert all(made >= (3 if preset == "chain" else 5) for (preset, _), made in folds.items()), folds
+
+
+@pytest.mark.parametrize("instant", range(INSTANTS))
+def test_F9_killed_at_any_instant(child: Child, tmp_path: Path, instant: int) -> None:
+    chance = random.Random(instant)
+    preset, wait = KINDS[instant % len(KINDS)]
+    path = tmp_path / "chats.db"
+    pid = start(child, path, preset, wait)
+    printed: list[str] = []
+    wanted = chance.randrange(LAST)  # 0: while the database is being made
+    while len(printed) < wanted:
+        printed.append(line_of(child))
+    for _ in range(chance.randrange(100_000)):
+        pass
+    os.kill(pid, signal.SIGKILL)
+    printed += [line for line in printed_until_end(child) if line != "done"]
+    check_nothing_lost(path, preset, wait, printed)
