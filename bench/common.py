@@ -26,6 +26,8 @@ ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "bench" / "results"
 ORDER = ("turn", "size", "imports")
 console = Console()
+# Before the benchmark adds its own: a busy machine makes milliseconds longer, and ratios hardly.
+LOAD = round(os.getloadavg()[0], 2) if hasattr(os, "getloadavg") else 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,10 +81,11 @@ def percentile(values: Sequence[float], share: float) -> float:
     return sorted(values)[max(0, math.ceil(share * len(values)) - 1)]
 
 
-def machine() -> dict[str, str | int]:
+def machine() -> dict[str, str | int | float]:
     return {
         "cores": os.cpu_count() or 0,
         "cpu": _cpu(),
+        "load": LOAD,
         "system": platform.system(),
         "python": platform.python_version(),
         "sqlite": sqlite3.sqlite_version,
@@ -101,8 +104,10 @@ def _cpu() -> str:
 def report(name: str, figures: Sequence[Figure], details: Mapping[str, object]) -> None:
     """Print the figures, write them to results, and bring the table of all results up to date."""
     table = Table(title=f"bench.{name}", title_justify="left")
-    for heading, justify in (("figure", "left"), ("value", "right"), ("target", "right"), ("", "left")):
-        table.add_column(heading, justify="right" if justify == "right" else "left")
+    table.add_column("figure")
+    table.add_column("value", justify="right")
+    table.add_column("target", justify="right")
+    table.add_column("")
     for figure in figures:
         table.add_row(figure.what, _shown(figure.value, figure.unit), _target(figure), figure.verdict)
     console.print(table)
@@ -127,11 +132,12 @@ def _write_readme() -> None:
             continue
         result = json.loads(path.read_text())
         on = result["machine"]
+        versions = f"Python {on['python']}, SQLite {on['sqlite']}"
         lines += [
             "",
             f"## `{result['command']}`",
             "",
-            f"{result['date']}, {on['cpu']}, {on['cores']} cores, Python {on['python']}, SQLite {on['sqlite']}.",
+            f"{result['date']}, {on['cpu']}, {on['cores']} cores, {versions}, load at the start {on['load']}.",
             "",
             "| figure | value | target | |",
             "|---|---:|---:|---|",

@@ -20,7 +20,7 @@ from bench.common import ROOT, Figure, console, fill, folder, report, tracked, u
 from bench.talk import Talk
 from infold.memory import Memory
 
-MESSAGES = 20_000
+MESSAGES = 100_000
 SHORT = 1_000
 TURNS, RUNS = 200, 3
 TABLES = ("messages", "folds", "items", "events", "chats", "pins")

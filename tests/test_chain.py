@@ -116,9 +116,9 @@ def test_B2_the_check_right_after_a_fold_arms_again(memory: Memory) -> None:
     chat = memory.chat("c", preset="chain", context_window=WINDOW)
     fill(chat, until(800, *[110] * 6, *[20] * 5))
     assert folds(chat)[0]["tokens_after"] < 700
-    fill(chat, [150, 150, 150, 150])
+    fill(chat, [600, 10, 10, 10])  # above 70 % at once: no later check could arm
     assert len(folds(chat)) == 1
-    fill(chat, [150])  # the fifth: 12 active, more than 80 %, armed
+    fill(chat, [100])  # the fifth: 12 active, more than 80 %, armed
     assert reasons(chat) == ["ratio", "ratio"]
 
 
@@ -192,6 +192,15 @@ def test_B3_tail_shrinks_once_and_never_below_two(memory: Memory, size: int, kep
     assert len(folds(chat)) == len(chat.records) == 1
     assert len(chat.records[0].original_message_ids) == 12 - kept
     assert memory.verify().ok
+
+
+def test_B3_shrinking_counts_the_whole_summary_message(memory: Memory) -> None:
+    """Header and headings too: the tail is 778 of 1,000 with the request's frame."""
+    chat = memory.chat("c", preset="chain", context_window=WINDOW)
+    chat.add(user("My name is Ada Lovelace, I live in Lisbon."))
+    fill(chat, [10] * 5 + [129] * 5 + [130])
+    (fold,) = folds(chat)
+    assert fold["tokens_after"] < 800
 
 
 def test_B3_tail_also_shrinks_for_a_summarizer(url: str) -> None:

@@ -206,11 +206,11 @@ def test_A4_cut_moves_older_rather_than_split_a_unit(memory: Memory) -> None:
 
 def test_A4_cut_moves_newer_where_older_keeps_more_than_k_plus_b(memory: Memory) -> None:
     chat = memory.chat("c", preset="rolling")
-    calls = [f"t{number}" for number in range(9)]
+    calls = [f"t{number}" for number in range(10)]
     chat.add([user(words(5, "u")), call(*calls), *(result(id) for id in calls)])
-    assert seqs(chat.memory.recent_messages) == list(range(2, 12))  # the sole last unit stays whole
+    assert seqs(chat.memory.recent_messages) == list(range(2, 13))  # as the sole last unit it stays whole
     chat.add(assistant(words(5, "a")))
-    assert seqs(chat.memory.recent_messages) == [12]
+    assert seqs(chat.memory.recent_messages) == [13]
     assert memory.verify().ok
 
 

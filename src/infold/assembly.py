@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from copy import deepcopy
+from dataclasses import replace
 
 from infold.context import Context, Piece, View
 from infold.errors import BudgetError
-from infold.excerpts import MIN_EXCERPT, excerpt_message, water_level
+from infold.excerpts import MIN_EXCERPT, caps, excerpt_message
 from infold.folding.extractive import digest
 from infold.folding.merge import rank
-from infold.items import FACT, LEAF, LONG, Item, block_tokens, render
+from infold.items import FACT, LEAF, LONG, Item, render
 from infold.messages import Message
 from infold.tokens import MESSAGE_OVERHEAD, REQUEST_OVERHEAD, count, count_cached, message_tokens
 from infold.units import question, repair, turns, units
@@ -51,37 +52,43 @@ def memory_tokens(view: View) -> int:
     return sum(block.tokens for block in _blocks(view).values())
 
 
-@dataclass(slots=True)
 class _Block:
     """A section that is one system message made of items."""
 
-    header: str
-    items: list[Item]
-    reason: str
+    def __init__(self, header: str, items: Sequence[Item], reason: str, empty: str = "") -> None:
+        self.header = header
+        self.empty = empty  # what it says without items; nothing: it is left out
+        self.items = list(items)
+        self.reason = reason
+        self._known = (-1, "", 0)  # how many items there were, their text and tokens: items only ever leave
+
+    def _rendered(self) -> tuple[int, str, int]:
+        if self._known[0] != len(self.items):
+            body = render(self.items) or self.empty
+            text = f"{self.header}\n{body}" if body else ""
+            self._known = (len(self.items), text, MESSAGE_OVERHEAD + count_cached(text) if text else 0)
+        return self._known
 
     @property
     def text(self) -> str:
-        return f"{self.header}\n{render(self.items)}"
+        return self._rendered()[1]
 
     @property
     def tokens(self) -> int:
-        """Counted line by line, since tokens do not join across a line break; losing the last one may cost a token."""
-        if not self.items:
-            return 0
-        return MESSAGE_OVERHEAD + count_cached(self.header + "\n") + block_tokens(self.items) + 1
+        return self._rendered()[2]
 
 
 def _blocks(view: View) -> dict[str, _Block]:
     layers: dict[str, list[Item]] = {FACT: [], LONG: [], LEAF: []}
     for item in view.items:
-        layers[item.layer].append(item)
-    header = SUMMARY_HEADER
+        layers.get(item.layer, layers[LONG]).append(item)  # a damaged row is still shown
+    header, empty = SUMMARY_HEADER, ""
     if view.policy.name == "chain" and view.depth >= 0:
-        header = f"[summary-depth:{view.depth}] {SUMMARY_HEADER}"
+        header, empty = f"[summary-depth:{view.depth}] {SUMMARY_HEADER}", "(nothing durable)"
     blocks = {
         "pins": _Block(PINS_HEADER, list(view.pins), "pinned"),
         "facts": _Block(FACTS_HEADER, layers[FACT], "lasting facts"),
-        "summary": _Block(header, layers[LONG], "folded messages"),
+        "summary": _Block(header, layers[LONG], "folded messages", empty),
         "leaves": _Block(LEAVES_HEADER, layers[LEAF], "recently folded messages"),
     }
     for name in ("leaves", "facts", "pins"):  # what has no section of its own is part of the summary
@@ -103,8 +110,7 @@ class _Draft:
         self.tools_tokens = tools_tokens
         self.left_out: list[Piece] = []
         self.blocks = _blocks(view)
-        self.sources = [f"[{at}] {text}\n" for at, text in enumerate(sources, 1)]
-        self.source_tokens = [count(line) for line in self.sources]
+        self.sources = [f"[{at}] {text}" for at, text in enumerate(sources, 1)]
         self.fixed = REQUEST_OVERHEAD + tools_tokens
         if "policy" in self.policy.order:
             self.fixed += MESSAGE_OVERHEAD + count_cached(POLICY_SNIPPET)
@@ -150,10 +156,11 @@ class _Draft:
     def _has_bridge(self) -> bool:
         return self.cut > 0 or self.view.older is not None
 
+    def _sources_text(self) -> str:
+        return "\n".join((SOURCES_HEADER, *self.sources)) if self.sources else ""
+
     def _sources_tokens(self) -> int:
-        if not self.sources:
-            return 0
-        return MESSAGE_OVERHEAD + count_cached(SOURCES_HEADER + "\n") + sum(self.source_tokens) + 1
+        return MESSAGE_OVERHEAD + count_cached(self._sources_text()) if self.sources else 0
 
     def _before(self) -> list[Message]:
         """Messages shown before the question."""
@@ -196,8 +203,8 @@ class _Draft:
                 self._trim_items(section)
 
     def _drop_source(self) -> None:
-        self.sources.pop()
-        self._leave_out("sources", f"source {len(self.sources) + 1}", self.source_tokens.pop(), "last source first")
+        tokens = count(self.sources.pop())
+        self._leave_out("sources", f"source {len(self.sources) + 1}", tokens, "last source first")
 
     def _trim_items(self, section: str) -> None:
         block = self.blocks[section]
@@ -223,42 +230,55 @@ class _Draft:
         room = self.budget - frame - sum(m.tokens for m in (*self.query, *self.last))
         before, rest = 0, sum(self.unit_tokens)
         choice = None
+        allowed = self._cuts(floor)
         for at in range(1, most + 1):
             size = self.unit_tokens[at - 1]
             ends_block = (before + size) // block > before // block
             before, rest = before + size, rest - size
-            if at > self.cut and rest <= room:
+            if at > self.cut and rest <= room and allowed[at]:
                 choice = choice or at
                 if ends_block:
                     choice = at
                     break
         self.cut = max(self.cut, choice or most)
 
+    def _turn_starts(self) -> list[int]:
+        """Units of the tail before the question that open a turn."""
+        flat = [m for unit in self.tail[: self.closed] for m in unit]
+        firsts = {turn.first for turn in turns(flat)}
+        starts: list[int] = []
+        at = 0
+        for index, unit in enumerate(self.tail[: self.closed]):
+            if any(at + offset in firsts for offset in range(len(unit))):
+                starts.append(index)
+            at += len(unit)
+        return starts
+
     def _most_cut(self, floor: int) -> int:
         """Units that may go when the newest `floor` turns stay."""
-        if not floor:
-            return len(self.tail)
-        starts = [turn.first for turn in turns([m for unit in self.tail[: self.closed] for m in unit])]
-        start = starts[max(0, len(starts) - floor)] if starts else 0
-        at = 0
-        for index, unit in enumerate(self.tail):
-            if at + len(unit) > start:
-                return index
-            at += len(unit)
-        return len(self.tail)
+        starts = self._turn_starts() if floor else []
+        return starts[max(0, len(starts) - floor)] if starts else len(self.tail)
+
+    def _cuts(self, floor: int) -> list[bool]:
+        """Where the tail may be cut: policies of turns cut between turns, and inside the newest only if it may go."""
+        if self.policy.unit != "turn":
+            return [True] * (len(self.tail) + 1)
+        starts = self._turn_starts()
+        last = starts[-1] if starts and not floor else self.closed
+        return [at in starts or at > last or at >= self.closed for at in range(len(self.tail) + 1)]
 
     def excerpt(self) -> None:
         """Cut what must stay but is too large to head and tail; the question and the agent's last step go last."""
         while self._over():
             spoken = self._spoken()
-            level = water_level([m.tokens for m in spoken], self.budget - self._frame())
-            tail_left = self.cut < len(self.tail)
-            if spoken and (level >= MIN_EXCERPT or not (tail_left or self.last)):
-                short = [excerpt_message(m, level) for m in spoken]
+            alone = self.cut == len(self.tail) and not self.last  # the question may shrink to almost nothing
+            sizes = caps(spoken, self.budget - self._frame(), 1 if alone else MIN_EXCERPT) if spoken else None
+            if sizes is not None:
+                short = [excerpt_message(m, size) for m, size in zip(spoken, sizes, strict=True)]
                 if None not in short:
                     self._replace([m for m in short if m is not None])
                     continue
-            if tail_left:
+            if self.cut < len(self.tail):
                 self.cut = len(self.tail)
             elif self.last:  # the agent's last step cannot be shown at all: it joins the bridge
                 self.tail.append(self.last)
@@ -318,13 +338,13 @@ class _Draft:
             "pins": len(self.view.pins),
             "facts": len(self.blocks["facts"].items),
             "summaries": sum(1 for name in ("summary", "leaves") if self.blocks[name].items),
-            "hot_turns": len(turns(shown)),
+            "hot_turns": len(turns(self._before())),
             "messages": len(shown),
             "bridged": bridge[2] if bridge else 0,
             "sources": len(self.sources),
             "entities": 0,
         }
-        wire = [message.wire for message in messages]
+        wire = [message.wire if message.plain else deepcopy(message.wire) for message in messages]
         return Context(
             wire, used, self.budget, counts, bridge, tuple(pieces), tuple(self.left_out), self._text(bridge_text)
         )
@@ -334,7 +354,7 @@ class _Draft:
             yield _system(POLICY_SNIPPET, section, "memory policy", "always first")
         elif section == "system" and self.view.system is not None:
             yield _system(self.view.system, section, "system prompt", "always there")
-        elif section in self.blocks and self.blocks[section].items:
+        elif section in self.blocks and self.blocks[section].text:
             block = self.blocks[section]
             yield _system(block.text, section, f"{len(block.items)} lines", block.reason)
         elif section == "bridge" and bridge_text:
@@ -344,8 +364,7 @@ class _Draft:
         elif section == "recent":
             yield from (_said(message, "verbatim tail") for message in self._before())
         elif section == "sources" and self.sources:
-            text = f"{SOURCES_HEADER}\n{''.join(self.sources)}".rstrip("\n")
-            yield _system(text, section, f"{len(self.sources)} sources", "given by the caller")
+            yield _system(self._sources_text(), section, f"{len(self.sources)} sources", "given by the caller")
         elif section == "query":
             yield from (_said(message, "the question") for message in self.query)
             yield from (_said(message, "the agent at work") for message in self._after())
@@ -390,7 +409,7 @@ class _Draft:
         tail = self._before()
         parts += ["\n".join(_line(m) for m in tail[turn.first : turn.last + 1]) for turn in turns(tail)]
         if self.sources:
-            parts.append(f"{SOURCES_HEADER}\n{''.join(self.sources)}".rstrip("\n"))
+            parts.append(self._sources_text())
         asked = "\n".join(_line(m) for m in (*self.query, *self._after()))
         return tuple([*parts, asked] if asked else parts)
 

@@ -8,12 +8,12 @@ from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from infold.errors import InfoldError
 from infold.folder import GENESIS, fold_hash
-from infold.items import Item
+from infold.items import Item, line_tokens
 from infold.ledger import store
 from infold.ledger.store import ChatRow, Connection, FoldRow
 from infold.policy import Policy
+from infold.tokens import message_tokens
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ def verify(connection: Connection, only: int | None = None) -> Proof:
         try:
             made = store.all_folds(connection, row.key)
             problems += [Problem(row.id, what) for what in _check_chat(connection, row, made)]
-        except (InfoldError, ValueError, TypeError, KeyError) as error:
+        except Exception as error:  # a damaged row may fail in any way, and is a finding
             problems.append(Problem(row.id, f"a row cannot be read: {error}"))
             made = []
         messages += row.last_seq
@@ -81,6 +81,8 @@ def _check_chat(connection: Connection, row: ChatRow, folds: list[FoldRow]) -> I
             hashes += [b""] * (message.seq - len(hashes) - 1)
         if message.sha256 != stored:
             yield f"message {message.seq} ({message.id}) was changed after it was added"
+        elif message.tokens != message_tokens(message):
+            yield f"message {message.seq} ({message.id}) has a wrong token count"
         hashes.append(stored)
         users += message.role == "user"
         for call_id in message.call_ids:
@@ -122,20 +124,29 @@ def _check_folds(
 
 def _check_items(connection: Connection, row: ChatRow, folds: list[FoldRow]) -> Iterator[str]:
     added: dict[int, list[Item]] = {}
-    alive: set[str] = set()
+    alive: dict[str, int] = {}  # item -> the fold that wrote it
+    ended: dict[int, list[str]] = {}
     for item, died in store.all_items(connection, row.key):
         added.setdefault(item.fold, []).append(item)
-        if died is None:
-            if item.id in alive:
-                yield f"memory holds the item {item.id} twice"
-            alive.add(item.id)
+        if died is not None:
+            ended.setdefault(died, []).append(item.id)
+        elif item.id in alive:
+            yield f"memory holds the item {item.id} twice"
+        else:
+            alive[item.id] = item.fold
         if any(not 1 <= seq <= row.last_seq for seq in item.sources):
             yield f"the item {item.id} names a source that is not in the chat"
+        if item.tokens != line_tokens(item.text):
+            yield f"the item {item.id} has a wrong token count"
     link = GENESIS
     for fold in folds:
-        link = fold_hash(link, fold, added.get(fold.n, []))
+        if sorted(ended.pop(fold.n, [])) != sorted(json.loads(fold.removed)):
+            yield f"the items that ended with fold {fold.n} are not the ones it ended"
+        link = fold_hash(link, fold, added.pop(fold.n, []))
         if link != fold.hash:
             yield f"fold {fold.n} or one of its items was changed after it was committed"
             return
+    if ended or added:
+        yield "memory holds items of folds that are not there"
     if link != row.head_hash:
         yield "the chat's newest fold is not the one it says"

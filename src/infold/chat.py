@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -41,6 +42,8 @@ if TYPE_CHECKING:
     from infold.memory import Memory
     from infold.presets import SummarizationConfig
 
+log = logging.getLogger("infold")
+
 MessageLike = Message | Mapping[str, Any]
 
 
@@ -79,16 +82,16 @@ class Chat:
         given: list[Any] = [message] if single else list(message)
         checked = [parse(m, id=id, created_at=created_at, model_variant=model_variant) for m in given]
         # Counting and reading happen before the database is locked.
-        read = [(m, message_tokens(m), m.sha256, extract(m)) for m in checked]
+        read = [(m, message_tokens(m), extract(m)) for m in checked]
         added: list[Message] = []
         events: list[Event] = []
         instant = self._rewriter.folds_instantly
         with self.writing() as (connection, state):
             reach("add.begun")
-            for parsed, tokens, sha256, found in read:
-                known = store.message_hash(connection, self._key, parsed.id) if parsed.id else None
+            for parsed, tokens, found in read:
+                known = store.message_by_id(connection, self._key, parsed.id) if parsed.id else None
                 if known is not None:
-                    added.append(self._same(parsed, tokens, sha256, known))
+                    added.append(_same(parsed, known))
                     continue
                 if parsed.role == "tool" and not repair and parsed.tool_call_id not in awaited(state.messages):
                     raise OrphanResultError(
@@ -102,7 +105,7 @@ class Chat:
                     created_at=parsed.created_at or self._memory.clockwork.now(),
                     tokens=tokens,
                 )
-                store.insert_message(connection, self._key, stored, sha256, store.features_json(found))
+                store.insert_message(connection, self._key, stored, store.features_json(found))
                 reach("add.inserted")
                 state.append(stored)
                 added.append(stored)
@@ -122,14 +125,6 @@ class Chat:
         if events or not instant:
             self._rewriter.soon()
         return added[0] if single else added
-
-    def _same(self, parsed: Message, tokens: int, sha256: bytes, known: tuple[int, bytes]) -> Message:
-        seq, stored = known
-        if stored != sha256:
-            raise DuplicateIdError(
-                f"message id {parsed.id!r} is taken by another message (number {seq}) of this chat; use a new id"
-            )
-        return replace(parsed, seq=seq, tokens=tokens)
 
     # Reading -------------------------------------------------------------------------------------------
 
@@ -161,7 +156,19 @@ class Chat:
             view = state.view(() if question else asked(connection, state))
             budget = max_tokens or state.policy.budget or int(state.policy.budget_share * state.context_window)
         budget = check_budget(budget - reserve_output, "max_tokens less reserve_output")
-        return assemble(view, budget, query=question, tools_tokens=tool_tokens, sources=sources or ())
+        context = assemble(view, budget, query=question, tools_tokens=tool_tokens, sources=sources or ())
+        left_out = context.explain().left_out
+        if left_out:
+            log.debug(
+                "context chat=%s budget=%d tokens=%d left_out=%d left_out_tokens=%d bridged=%d",
+                self.id,
+                context.budget,
+                context.tokens,
+                len(left_out),
+                sum(piece.tokens for piece in left_out),
+                context.sources["bridged"],
+            )
+        return context
 
     @property
     def summary(self) -> str:
@@ -312,10 +319,10 @@ class Chat:
     def rewind(self, message_id: str) -> int:
         """Go back to a message: later ones leave the chat, and memory is what it was then. Returns how many left."""
         with self.writing() as (connection, state):
-            known = store.message_hash(connection, self._key, message_id)
+            known = store.message_by_id(connection, self._key, message_id)
             if known is None:
                 raise NotFoundError(f"this chat has no message {message_id!r}")
-            seq, row = known[0], state.row
+            seq, row = known.seq, state.row
             removed = row.last_seq - seq
             if not removed:
                 return 0
@@ -390,3 +397,12 @@ class Chat:
         with suppress(ReadOnlyDatabaseError), self.writing() as (connection, state):
             state.row.tools_tokens = tokens
             store.set_chat(connection, state.row)
+
+
+def _same(given: Message, stored: Message) -> Message:
+    """The stored message, if what was given under its id is the same."""
+    if given.wire != stored.wire:
+        raise DuplicateIdError(
+            f"message id {given.id!r} is taken by another message (number {stored.seq}) of this chat; use a new id"
+        )
+    return stored

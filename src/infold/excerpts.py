@@ -13,17 +13,29 @@ from infold.tokens import count, excerpt, message_tokens
 MIN_EXCERPT = 24  # tokens of the smallest excerpt worth showing
 
 
-def water_level(sizes: Sequence[int], room: int) -> int:
-    """The cap under which the sizes, each cut to it, fit the room together."""
-    level = room
-    left, rest = room, len(sizes)
-    for size in sorted(sizes):
-        level = left // rest
-        if size > level:
-            return level
-        left -= size
-        rest -= 1
-    return max(sizes, default=0)
+def caps(messages: Sequence[Message], room: int, floor: int = MIN_EXCERPT) -> list[int] | None:
+    """How many tokens each message may take so that all fit the room: equal shares, what is short stays whole.
+
+    None where even their frames, with `floor` tokens of text each, do not fit.
+    """
+    least = [min(m.tokens, _least(m, floor)) for m in messages]
+    if sum(least) > room:
+        return None
+    low, high = 0, max((m.tokens for m in messages), default=0)
+
+    def taken(level: int) -> int:
+        return sum(min(m.tokens, max(level, size)) for m, size in zip(messages, least, strict=True))
+
+    while low < high:  # the highest level that fits
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if taken(middle) <= room else (low, middle - 1)
+    return [min(m.tokens, max(low, size)) for m, size in zip(messages, least, strict=True)]
+
+
+def _least(message: Message, floor: int) -> int:
+    """Tokens of a message that shows next to nothing of itself."""
+    bare = _without_arguments(replace(message, extra={}, content="" if message.content is not None else None))
+    return message_tokens(bare) + (floor if message.text else 0)
 
 
 def excerpt_message(message: Message, cap: int) -> Message | None:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
+from infold.assembly import memory_tokens
 from infold.failpoints import reach
 from infold.folding.merge import Change, fold_extractive, fold_text, roll_up
 from infold.folding.text import check_summary, read_summary
@@ -59,7 +60,7 @@ class Request:
     def key(self) -> str:
         """Equal requests, equal key: message ids and contents, their tokens, and the memory they are folded into."""
         tokens = sum(m.tokens for m in self.messages)
-        said = [[m.id, m.sha256.hex()] for m in self.messages]
+        said = [m.sha256.hex() for m in self.messages]
         return hashlib.sha256(canonical_json([said, tokens, self.summary]).encode()).hexdigest()
 
 
@@ -76,10 +77,11 @@ def fold_instantly(
         return fold_extractive(state.items, found, policy, state.row.folds + 1)
 
     change = propose(plan.cut)
-    shrunk = tighter(policy, state.situation(), plan, total_tokens(change.items))
-    if shrunk:
+    while shrunk := tighter(policy, state.situation(), plan, memory_tokens(replace(state.view(), items=change.items))):
         plan = shrunk
         change = propose(plan.cut)
+        if plan.reason != "tokens":
+            break  # a chain's tail shrinks once
     last = state.messages[plan.cut - 1].seq if plan.cut else 0
     state, event = commit(
         connection, state, change, plan.reason, marks, clock, last=last, author=EXTRACTIVE, started=started
@@ -90,16 +92,12 @@ def fold_instantly(
 
 def request(connection: Connection, state: State, plan: Plan) -> Request:
     """What to ask a summarizer for a plan: everything since its own last word, up to the plan's end."""
-    replaced = 0
-    for fold in state.folds:  # newest first: the run of extractive folds at the end
-        if fold.kind == "base" and fold.author != EXTRACTIVE:
+    first, replaced, base = state.row.cursor + 1, 0, state.items
+    for fold in state.records:  # newest first: the run of extractive folds at the end
+        if fold.author != EXTRACTIVE:
             break
-        if fold.kind == "base":
-            replaced = fold.n
-    first = state.row.cursor + 1
-    base = state.items
+        replaced, first = fold.n, fold.first_seq or first
     if replaced:
-        first = next(fold.first_seq or 1 for fold in state.folds if fold.n == replaced)
         base = store.items_at(connection, state.row.key, replaced - 1)
     last = state.messages[plan.cut - 1].seq if plan.cut else state.row.cursor
     messages = store.messages_between(connection, state.row.key, first, last)
@@ -147,11 +145,11 @@ def fold_answer(
 def ask(summarizer: Summarizer, asked: Request, policy: Policy, depth: int) -> tuple[str, str | None]:
     """The summarizer's checked answer, and its shorter rewrite where the first was over the cap."""
     cap = policy.leaf_cap or policy.summary_cap
-    answer = check_summary(summarizer(asked.summary, list(asked.messages)))
+    answer = check_summary(summarizer(asked.summary, list(asked.messages)), asked.messages)
     if count(answer) <= cap:
         return answer, None
     if policy.max_depth and depth + 1 < policy.max_depth:
-        second = check_summary(summarizer(answer, []))
+        second = check_summary(summarizer(answer, []), asked.messages)
         if count(second) <= cap:
             return answer, second
         answer = second
@@ -293,7 +291,8 @@ def fold_hash(previous: bytes, fold: FoldRow, added: Sequence[Item]) -> bytes:
     """The link of the chain: the fold's content and the link before it."""
     content = [
         fold.n, fold.id, fold.kind, fold.first_seq, fold.last_seq, fold.head_seq, fold.depth, fold.parent, fold.author,
-        fold.reason, fold.created_at, fold.removed, fold.sources_sha256.hex(),
+        fold.reason, fold.created_at, fold.request_tokens, fold.context_window, fold.active, fold.tokens, fold.duration,
+        fold.marks, fold.removed, fold.sources_sha256.hex(),
         [[item.id, item.layer, item.section, item.text, item.sources] for item in added],
     ]  # fmt: skip
     return hashlib.sha256(previous + canonical_json(content).encode()).digest()

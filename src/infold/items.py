@@ -73,7 +73,7 @@ def by_section(items: Iterable[Item]) -> list[tuple[str, list[Item]]]:
     """Items grouped under their headings, in the order of HEADINGS; empty sections left out."""
     groups: dict[str, list[Item]] = {section: [] for section in HEADINGS}
     for item in items:
-        groups[item.section].append(item)
+        groups.get(item.section, groups["facts"]).append(item)  # a damaged row is still shown
     return [(section, group) for section, group in groups.items() if group]
 
 

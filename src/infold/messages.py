@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Mapping
+from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
@@ -55,9 +56,15 @@ class Message:
         return wire
 
     @property
+    def plain(self) -> bool:
+        """Whether the message is text and nothing more: nothing in it can be changed from outside."""
+        return not self.tool_calls and not self.extra and not isinstance(self.content, list)
+
+    @property
     def sha256(self) -> bytes:
-        """Hash of the wire form: equal messages, equal hash."""
-        return hashlib.sha256(canonical_json(self.wire).encode()).digest()
+        """Hash of the wire form and what is kept beside it."""
+        content = [self.wire, self.id, self.seq, self.created_at, self.model_variant]
+        return hashlib.sha256(canonical_json(content).encode()).digest()
 
     @property
     def text(self) -> str:
@@ -175,7 +182,10 @@ def parse(
         model_variant,
     )
     _check_text(message)
-    return message
+    if message.plain:
+        return message
+    # The caller may go on changing what it gave us.
+    return replace(message, content=deepcopy(content), tool_calls=deepcopy(calls), extra=deepcopy(extra))
 
 
 def milliseconds(when: int | str | datetime) -> int:

@@ -191,7 +191,11 @@ class Situation:
 
     @property
     def since(self) -> int:
+        """Messages after the one that triggered the last fold."""
         return self.last_seq - self.marks.head
+
+    def cooled(self, policy: Policy) -> bool:
+        return not self.records or self.since >= policy.cooldown
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,22 +230,25 @@ def forced(policy: Policy, now: Situation) -> Plan | None:
 
 
 def tighter(policy: Policy, now: Situation, plan: Plan, memory_tokens: int) -> Plan | None:
-    """A plan that folds more of the tail, where the request would still be over the trigger after `plan`."""
-    if not policy.min_keep or "ratio" not in policy.triggers or plan.cut == 0:
+    """A plan that folds more, where the request would still be over its trigger with the memory `plan` makes."""
+    if plan.cut == 0 or plan.reason not in ("tokens", "ratio", "emergency", "refresh") or policy.unit != "message":
         return None
+    if plan.reason == "tokens":  # rolling: the last unit and the new message stay
+        starts = [unit.first for unit in units(now.messages) if unit.first < trailing(now.messages)]
+        cuts = [at for at in starts[1:] if at > plan.cut]
+    else:  # chain: the tail shrinks, but not below its least
+        all_units = units(now.messages)
+        keeps = range(policy.keep - 1, policy.min_keep - 1, -1)
+        cuts = [cut for keep in keeps if (cut := _older(len(now.messages) - keep, all_units)) > plan.cut]
 
-    def after(cut: int) -> int:
-        return now.fixed_tokens + memory_tokens + sum(m.tokens for m in now.messages[cut:])
+    def fits(cut: int) -> bool:
+        tokens = now.fixed_tokens + memory_tokens + sum(m.tokens for m in now.messages[cut:])
+        ratio = tokens / now.context_window
+        return ratio <= policy.token_ratio if plan.reason == "tokens" else ratio < policy.trigger_ratio
 
-    limit = policy.trigger_ratio * now.context_window
-    if after(plan.cut) < limit:
+    if fits(plan.cut) or not cuts:
         return None
-    best = plan.cut
-    for keep in range(policy.keep - 1, policy.min_keep - 1, -1):
-        best = max(best, _older(len(now.messages) - keep, units(now.messages)))
-        if after(best) < limit:
-            break
-    return Plan(best, plan.reason) if best > plan.cut else None
+    return Plan(next((cut for cut in cuts if fits(cut)), cuts[-1]), plan.reason)
 
 
 def shares(policy: Policy, context_window: int) -> tuple[int, int]:
@@ -309,23 +316,17 @@ def _turn_boundary(messages: Sequence[Message], starts: Sequence[int], at: int) 
 
 def _tokens(policy: Policy, now: Situation) -> Plan | None:
     """Rolling, primary: the whole next request is above the share of the window."""
-    limit = policy.token_ratio * now.context_window
-    if now.request_tokens <= limit:
+    if now.ratio <= policy.token_ratio:
         return None
     end = trailing(now.messages)
-    all_units = units(now.messages)
-    starts = [unit.first for unit in all_units if unit.first < end]
+    starts = [unit.first for unit in units(now.messages) if unit.first < end]
     cut = _cut_messages(policy, now)
-    folded = sum(m.tokens for m in now.messages[:cut])
+    left = now.request_tokens - sum(m.tokens for m in now.messages[:cut])
     # The last unit and the new message stay, whatever their size.
     for at in starts[1:]:
-        if at <= cut:
-            continue
-        memory = max(now.memory_tokens, min(policy.summary_cap, now.memory_tokens + folded // 4))
-        if now.fixed_tokens + memory + now.unfolded_tokens - folded <= limit:
-            break
-        folded += sum(m.tokens for m in now.messages[cut:at])
-        cut = at
+        if at > cut and left / now.context_window > policy.token_ratio:
+            left -= sum(m.tokens for m in now.messages[cut:at])
+            cut = at
     return Plan(cut, "tokens") if cut else None
 
 
@@ -367,7 +368,7 @@ def _emergency(policy: Policy, now: Situation) -> Plan | None:
 
 def _ratio(policy: Policy, now: Situation) -> Plan | None:
     """Chain: at the trigger ratio, cooled down, and armed or with enough new messages."""
-    if not _chain_guards(policy, now) or now.ratio < policy.trigger_ratio or now.since < policy.cooldown:
+    if not _chain_guards(policy, now) or now.ratio < policy.trigger_ratio or not now.cooled(policy):
         return None
     if not now.marks.armed and now.since < policy.min_messages:
         return None
@@ -376,7 +377,7 @@ def _ratio(policy: Policy, now: Situation) -> Plan | None:
 
 def _refresh(policy: Policy, now: Situation) -> Plan | None:
     """Chain: so many messages since the last fold, at any ratio."""
-    if not policy.refresh_after or now.since < policy.refresh_after or now.since < policy.cooldown:
+    if not policy.refresh_after or now.since < policy.refresh_after or not now.cooled(policy):
         return None
     return _chain_plan(policy, now, "refresh") if _chain_guards(policy, now) else None
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from infold.assembly import SUMMARY_HEADER, memory_tokens
 from infold.errors import SummarizerError
 from infold.folder import EXTRACTIVE, LostRaceError, Request, ask, fold_answer, fold_instantly, request
 from infold.ledger import store
 from infold.ledger.store import Connection, Event
-from infold.policy import Marks, Plan, Policy, decide, forced
+from infold.policy import Marks, Plan, Policy, decide, forced, tighter
 from infold.state import State, marks_json
+from infold.tokens import MESSAGE_OVERHEAD, count
 
 if TYPE_CHECKING:
     from infold.chat import Chat
@@ -73,11 +75,26 @@ class Rewriter:
                     state, events = fold_instantly(connection, state, plan, marks, self._memory.clockwork)
                     self._chat.cache = state
                     break
-                expected, policy = state.row.version, state.policy
+                expected, policy, now = (
+                    state.row.version,
+                    state.policy,
+                    replace(state.situation(), messages=list(state.messages)),
+                )
+                frame = memory_tokens(replace(state.view(), items=())) + MESSAGE_OVERHEAD + count(SUMMARY_HEADER)
                 depth = state.depth if wanted.replaced else state.depth + 1
             started = self._memory.clockwork.now()
             try:
                 answer, second = self._ask(wanted, policy, depth)
+                shrunk = tighter(policy, now, plan, frame + count(second or answer))
+                if (
+                    shrunk is not None and plan.reason != "tokens"
+                ):  # the tail is still too large: fold more of it, once, instead
+                    plan = shrunk
+                    with self._chat.reading() as (connection, state):
+                        if state.row.version != expected:
+                            continue
+                        wanted = request(connection, state, plan)
+                    answer, second = self._ask(wanted, policy, depth)
             except Exception as error:  # whatever a summarizer does, the chat goes on
                 return self._failed(error, plan) or folded
             try:
@@ -99,7 +116,7 @@ class Rewriter:
                 continue
             self._memory.emit(events)
             folded = True
-            if force:
+            if force or self._wait:  # one fold a cycle
                 return True
         self._memory.emit(events)
         return True
@@ -115,9 +132,11 @@ class Rewriter:
             row = state.row
             store.touch(connection, row.key, last_seq=row.last_seq, users=row.users, marks=marks_json(marks))
             state.marks = marks
-        newest = next((fold for fold in state.folds if fold.kind == "base"), None)
+        newest = state.records[0] if state.records else None
         if newest is not None and newest.author == EXTRACTIVE and self.folds_instantly:
-            return Plan(0, newest.reason), marks
+            # A leaf has nothing to rewrite without messages, nor has an empty memory.
+            rewritable = newest.kind == "base" or (state.items and not state.policy.leaf_cap)
+            return (Plan(0, newest.reason) if rewritable else None), marks
         return None, marks
 
     def _ask(self, wanted: Request, policy: Policy, depth: int) -> tuple[str, str | None]:

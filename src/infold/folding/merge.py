@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from infold.items import FACT, LEAF, LONG, PINNED, Candidate, Item, block_tokens, line_tokens, normal
-from infold.tokens import excerpt
+from infold.items import FACT, LEAF, LONG, PINNED, Candidate, Item, block_tokens, line_tokens, normal, render
+from infold.tokens import count, excerpt
 
 if TYPE_CHECKING:
     from infold.policy import Policy
@@ -230,19 +230,16 @@ def _cap(draft: _Draft, layer: str, cap: int) -> None:
         groups = [[item for item in mine if item.fold == fold] for fold in sorted({item.fold for item in mine})]
     for group in groups:
         kept = list(group)
-        over = block_tokens(kept) - cap
-        if over <= 0:
+        if block_tokens(kept) <= cap:
             continue
         for item in rank(group)[::-1]:
-            if over <= 0:
+            if count(render(kept)) <= cap:
                 break
-            if len(kept) == 1 and item.tokens > cap:
-                break  # a single line longer than the cap is cut below, not lost
+            if len(kept) == 1:  # a single line longer than the cap is cut, not lost
+                _cut(draft, item, cap)
+                break
             kept.remove(item)
             draft.remove(item.id)
-            over = block_tokens(kept) - cap
-        if over > 0 and kept:
-            _cut(draft, kept[0], cap)
 
 
 def _cut(draft: _Draft, item: Item, cap: int) -> None:

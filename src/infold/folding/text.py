@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from infold.folding.extractive import extract
+from infold.folding.extractive import MAX_RUN, extract
 from infold.folding.merge import fold_extractive, words
 from infold.items import Candidate, Item, line_tokens, normal, parse, render
 from infold.messages import Message
@@ -28,8 +28,8 @@ def summarize_memory(current_memory_summary: str, messages_to_summarize: Sequenc
     return render(fold_extractive(known, found, ROLLING, 1).items)
 
 
-def check_summary(answer: object) -> str:
-    """A summarizer's answer if it can be memory at all; ValueError with the reason if not."""
+def check_summary(answer: object, messages: Sequence[Message] = ()) -> str:
+    """A summarizer's answer if it can be memory at all, less lines that copy messages; ValueError if nothing is left."""
     if not isinstance(answer, str):
         raise ValueError(f"the summarizer returned {type(answer).__name__}, not text")
     try:
@@ -38,9 +38,24 @@ def check_summary(answer: object) -> str:
         raise ValueError("the summary is not valid Unicode") from None
     if "\0" in answer:
         raise ValueError("the summary holds a NUL character")
-    if not any(normal(line.text) for line in parse(answer)):
+    lines = parse(answer)
+    if not any(normal(line.text) for line in lines):
         raise ValueError("the summary is empty")
-    return answer
+    said = {run for message in messages for run in _runs(message.text)}
+    copied = [line for line in lines if not said.isdisjoint(_runs(line.text))]
+    if len(copied) == len(lines):
+        raise ValueError("the summary is a copy of the messages")
+    if not copied:
+        return answer
+    kept = [line for line in lines if line not in copied]
+    return render([Item(str(at), line.section, line.text, ()) for at, line in enumerate(kept)])
+
+
+def _runs(text: str) -> list[tuple[str, ...]]:
+    """Every run of MAX_RUN + 1 words, half of them different: what memory may not repeat."""
+    said = [word.strip(".,;:!?\"'()*") for word in text.casefold().split()]
+    runs = (tuple(said[at : at + MAX_RUN + 1]) for at in range(len(said) - MAX_RUN))
+    return [run for run in runs if len(set(run)) > MAX_RUN // 2]
 
 
 def read_summary(answer: str, messages: Sequence[Message], memory: Sequence[Item]) -> list[Candidate]:

@@ -193,9 +193,7 @@ def delete_chat(connection: Connection, key: int) -> None:
 # Messages ----------------------------------------------------------------------------------------------
 
 _insert_message = _insert(messages)
-_message_hash = Query(
-    select(messages.c.seq, messages.c.sha256).where(messages.c.chat == P("of"), messages.c.id == P("id"))
-)
+_by_id = Query(select(*_MESSAGE_COLUMNS).where(messages.c.chat == P("of"), messages.c.id == P("id")))
 _between = Query(
     select(*_MESSAGE_COLUMNS)
     .where(messages.c.chat == P("of"), messages.c.seq.between(P("first"), P("last")))
@@ -240,7 +238,7 @@ def _message(row: Sequence[Any]) -> Message:
     return load(role, content, body, id=id, seq=seq, created_at=created_at, model_variant=model_variant, tokens=tokens)
 
 
-def insert_message(connection: Connection, key: int, message: Message, sha256: bytes, features: str | None) -> None:
+def insert_message(connection: Connection, key: int, message: Message, features: str | None) -> None:
     _insert_message(
         connection,
         chat=key,
@@ -252,15 +250,14 @@ def insert_message(connection: Connection, key: int, message: Message, sha256: b
         model_variant=message.model_variant,
         created_at=message.created_at,
         tokens=message.tokens,
-        sha256=sha256,
+        sha256=message.sha256,
         features=features,
     )
 
 
-def message_hash(connection: Connection, key: int, id: str) -> tuple[int, bytes] | None:
-    """Position and hash of the message with an id."""
-    row = _message_hash(connection, of=key, id=id).fetchone()
-    return (row[0], row[1]) if row else None
+def message_by_id(connection: Connection, key: int, id: str) -> Message | None:
+    row = _by_id(connection, of=key, id=id).fetchone()
+    return _message(row) if row else None
 
 
 def messages_between(connection: Connection, key: int, first: int, last: int) -> list[Message]:

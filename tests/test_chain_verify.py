@@ -1,0 +1,120 @@
+"""Preset `chain`: hashes of what was folded; the proof finds whatever is changed behind infold's back."""
+
+from __future__ import annotations
+
+import shutil
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from infold import Memory, Message
+from tests.test_chain_records import fold_again, folded
+
+ROWS = {
+    "chat": ("chats", "id = 'c'"),
+    "folded message": ("messages", "seq = 1"),
+    "recent message": ("messages", "seq = 18"),
+    "older fold": ("folds", "n = 1"),
+    "newest fold": ("folds", "n = 2"),
+    "living item": ("items", "died IS NULL"),
+    "ended item": ("items", "died IS NOT NULL"),
+}
+COLUMNS = {
+    "chats": "last_seq users cursor folds head_hash",
+    "messages": "seq id role content body model_variant created_at tokens sha256",
+    "folds": "n id kind first_seq last_seq head_seq depth parent superseded_by author reason created_at request_tokens"
+    " context_window active tokens removed sources_sha256 hash",
+    "items": "id born died layer section text sources tokens",
+}
+PLACES = [(row, column) for row, (table, _) in ROWS.items() for column in COLUMNS[table].split()]
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A chat with two folds; the second one ended an item of the first."""
+    path = tmp_path_factory.mktemp("made") / "chats.db"
+    with Memory(f"sqlite:///{path}") as memory:
+        fold_again(folded(memory))
+        assert memory.verify().ok
+    return path
+
+
+@pytest.fixture
+def path(made: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copy(made, tmp_path))
+
+
+def flipped(value: Any) -> Any:
+    """The value with a small change."""
+    if isinstance(value, bytes):
+        return bytes([value[0] ^ 1]) + value[1:]
+    if isinstance(value, str):
+        middle = len(value) // 2
+        return value[:middle] + chr(ord(value[middle]) ^ 1) + value[middle + 1 :]
+    return (value or 0) + 100
+
+
+def change(path: Path, sql: str, *values: Any) -> None:
+    with closing(sqlite3.connect(path)) as connection, connection:
+        assert connection.execute(sql, values).rowcount >= 1
+
+
+def read(path: Path, sql: str) -> list[tuple[Any, ...]]:
+    with closing(sqlite3.connect(path)) as connection:
+        return connection.execute(sql).fetchall()
+
+
+def problems(path: Path) -> str:
+    with Memory(f"sqlite:///{path}") as memory:
+        proof = memory.verify()
+    assert proof.ok == (not proof.problems)
+    return "" if proof.ok else str(proof)
+
+
+def test_B12_the_hash_of_every_message_is_kept(path: Path) -> None:
+    with Memory(f"sqlite:///{path}") as memory:
+        said = memory.chat("c").messages()
+    assert read(path, "SELECT sha256 FROM messages ORDER BY seq") == [(message.sha256,) for message in said]
+
+
+def test_B12_nothing_changed_nothing_found(path: Path) -> None:
+    assert problems(path) == ""
+
+
+@pytest.mark.parametrize(("row", "column"), PLACES)
+def test_B12_verify_finds_a_changed_value(path: Path, row: str, column: str) -> None:
+    table, where = ROWS[row]
+    key, value = read(path, f"SELECT key, {column} FROM {table} WHERE {where}")[0]
+    change(path, f"UPDATE {table} SET {column} = ? WHERE key = ?", flipped(value), key)
+    assert problems(path)
+
+
+@pytest.mark.parametrize("column", ["text", "section", "layer", "sources"])
+def test_B12_a_chats_own_verify_finds_it_too(path: Path, column: str) -> None:
+    value = read(path, f"SELECT {column} FROM items WHERE died IS NULL")[0][0]
+    change(path, f"UPDATE items SET {column} = ? WHERE died IS NULL", flipped(value))
+    with Memory(f"sqlite:///{path}") as memory:
+        assert not memory.chat("c").verify().ok
+
+
+@pytest.mark.parametrize("row", [row for row in ROWS if row != "chat"])
+def test_B12_verify_finds_a_deleted_row(path: Path, row: str) -> None:
+    table, where = ROWS[row]
+    change(path, f"DELETE FROM {table} WHERE {where}")
+    assert problems(path)
+
+
+def test_B12_verify_finds_a_message_changed_together_with_its_hash(path: Path) -> None:
+    """The folds remember what they read."""
+    forged = Message("user", "My name is Eve.", name="Ada")
+    change(path, "UPDATE messages SET content = ?, sha256 = ? WHERE seq = 1", forged.content, forged.sha256)
+    assert "not the ones that fold 1 read" in problems(path)
+
+
+def test_B12_verify_finds_two_messages_that_changed_places(path: Path) -> None:
+    for sql in ("= 99 WHERE seq = 2", "= 2 WHERE seq = 3", "= 3 WHERE seq = 99"):
+        change(path, f"UPDATE messages SET seq {sql}")
+    assert problems(path)

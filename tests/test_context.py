@@ -1,0 +1,360 @@
+"""Contexts: never over budget, the question always there, gaps named, everything explained."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from infold import BudgetError, Chat, ConfigError, Context, Memory, MessageError, preset
+from infold.assembly import BRIDGE_HEADER
+from infold.folding.extractive import digest
+from infold.messages import canonical_json
+from infold.presets import PRESETS
+from infold.tokens import REQUEST_OVERHEAD, count, tools_tokens
+from tests.conftest import assistant, call, result, tokens_of, turn, user, words
+
+Wire = dict[str, Any]
+HUGE = f"HEAD-4711 {words(50_000)} TAIL-0815"
+TOOLS = [{"type": "function", "function": {"name": "lookup", "parameters": {"type": "object", "properties": {}}}}]
+
+
+def folds(chat: Chat) -> int:
+    return sum(event.type == "summarization" for event in chat.events())
+
+
+def silent(memory: Memory, id: str = "a", **more: Any) -> Chat:
+    """A chat that never folds."""
+    return memory.chat(id, config=preset("default", enabled=False), **more)
+
+
+def bridge_text(context: Context) -> str:
+    return next((str(w["content"]) for w in context.messages if str(w["content"]).startswith(BRIDGE_HEADER)), "")
+
+
+def recount(context: Context, tools: list[Wire] | None = None) -> int:
+    return REQUEST_OVERHEAD + tools_tokens(tools) + sum(map(tokens_of, context.messages))
+
+
+HUGE_CHATS: dict[str, list[Wire]] = {
+    "the question": [*turn(1), user(HUGE)],
+    "in the tail": [user(HUGE), assistant("Read."), user("So?")],
+    "a reply in the tail": [*turn(1), user("Write."), assistant(HUGE), user("So?")],
+    "a result in the tail": [user("Go."), call("x"), result("x", HUGE), assistant("Done."), user("So?")],
+    "arguments in the tail": [user("Go."), call("x", arguments=json.dumps({"text": HUGE})), result("x"), user("So?")],
+    "the last result": [*turn(1), user("So?"), call("x"), result("x", HUGE)],
+    "the last arguments": [*turn(1), user("So?"), call("x", arguments=json.dumps({"text": HUGE})), result("x")],
+    "reasoning": [*turn(1), user("So?"), {**call("x"), "reasoning_content": HUGE}, result("x")],
+    "a text part": [*turn(1), user([{"type": "text", "text": HUGE}])],
+}
+
+
+@pytest.mark.parametrize("name", sorted(PRESETS))
+@pytest.mark.parametrize("wires", HUGE_CHATS.values(), ids=HUGE_CHATS.keys())
+def test_E3_one_message_of_50000_tokens(memory: Memory, name: str, wires: list[Wire]) -> None:
+    chat = memory.chat("a", preset=name, system="Be brief.")
+    chat.add(wires)
+    assert [m.wire for m in chat.messages()] == wires
+    for budget in (None, 1000, 300):
+        context = chat.context(max_tokens=budget)
+        assert recount(context) == context.tokens <= context.budget
+        assert {"role": "system", "content": "Be brief."} in context.messages
+        asked = [str(w["content"]) for w in context.messages if w["role"] == "user"]
+        assert "So?" in asked or any("HEAD-4711" in text and "TAIL-0815" in text for text in asked)
+
+
+@pytest.mark.parametrize("case", ["the question", "the last result", "the last arguments", "a text part"])
+def test_E3_what_must_stay_is_cut_to_a_marked_head_and_tail(memory: Memory, case: str) -> None:
+    chat = memory.chat("a")
+    chat.add(HUGE_CHATS[case])
+    context = chat.context(max_tokens=1000)
+    shown = next(w for w in context.messages if "HEAD-4711" in json.dumps(w))
+    text = shown["tool_calls"][0]["function"]["arguments"] if shown.get("tool_calls") else str(shown["content"])
+    head, mark, tail = text.partition("[…")
+    assert "HEAD-4711 word word" in head
+    assert mark
+    assert "word word TAIL-0815" in tail
+    assert context.tokens > 700  # the room is used
+    assert any("head and tail" in piece.reason for piece in context.explain().left_out)
+    if shown.get("tool_calls"):
+        json.loads(text)
+
+
+def test_E3_a_huge_query_of_the_caller_is_cut_and_not_stored(memory: Memory) -> None:
+    chat = memory.chat("a", system="Be brief.")
+    context = chat.context(HUGE, max_tokens=200)
+    assert context.tokens <= 200
+    assert str(context.messages[-1]["content"]).startswith("HEAD-4711")
+    assert chat.messages() == []
+
+
+def test_E3_hundreds_of_unanswered_messages(memory: Memory) -> None:
+    chat = memory.chat("a", system="Be brief.")
+    chat.add([user(words(20, f"m{n}")) for n in range(600)])
+    context = chat.context(max_tokens=1000)
+    assert context.tokens <= 1000
+    assert words(20, "m599") in [w["content"] for w in context.messages]
+
+
+@pytest.mark.parametrize("name", sorted(PRESETS))
+def test_E3_a_window_of_2k(memory: Memory, name: str) -> None:
+    chat = memory.chat("a", preset=name, system=words(100, "s"), context_window=2048)
+    for n in range(40):
+        chat.add([user(words(10 + 37 * n % 400, f"q{n}")), call(f"c{n}"), result(f"c{n}", words(n * 53 % 700, "r"))])
+        for budget in (1433, 300):
+            context = chat.context(max_tokens=budget, reserve_output=20)
+            assert context.tokens <= budget - 20
+            assert any(str(w["content"]).startswith(f"q{n}") for w in context.messages if w["role"] == "user")
+        chat.add(assistant(words(10 + 71 * n % 300, f"a{n}")))
+    assert chat.verify().ok
+
+
+def test_E3_tiny_budgets_fit_or_say_what_to_do(memory: Memory) -> None:
+    chat = silent(memory, system="Be brief.")
+    for n in range(5):
+        chat.add(turn(n, 40))
+    fits: list[bool] = []
+    for budget in range(1, 200):
+        try:
+            context = chat.context("What did we say about the shed?", max_tokens=budget)
+        except BudgetError as error:
+            assert "raise max_tokens" in str(error)
+            assert str(budget) in str(error)
+            fits.append(False)
+        else:
+            assert context.tokens <= budget
+            assert str(context.messages[-1]["content"]).startswith("What")
+            fits.append(True)
+    assert fits == sorted(fits)  # more room never hurts
+    assert fits[80]
+    assert not fits[20]
+
+
+@pytest.mark.parametrize("act", [lambda c: c.context("Hi."), lambda c: c.context("Hi.", max_tokens=500)])
+def test_E3_a_system_prompt_larger_than_the_budget(memory: Memory, act: Callable[[Chat], Context]) -> None:
+    chat = memory.chat("a", system=words(2000, "s"), context_window=2048)
+    with pytest.raises(BudgetError, match=r"system prompt.* 20\d\d tokens.* raise max_tokens"):
+        act(chat)
+    chat.add(turn(1))  # the chat itself goes on
+    assert chat.context("Hi.", max_tokens=3000).messages[0]["content"] == words(2000, "s")
+
+
+@pytest.mark.parametrize("bad", [0, -1, True, 1.5, "100", 10**12])
+def test_E3_bad_budgets_are_refused(memory: Memory, bad: Any) -> None:
+    chat = memory.chat("a")
+    with pytest.raises(BudgetError, match="max_tokens"):
+        chat.context("Hi.", max_tokens=bad)
+    if bad != 0:
+        with pytest.raises(BudgetError, match="reserve_output"):
+            chat.context("Hi.", reserve_output=bad)
+
+
+def test_E3_tools_and_reserve_take_room(memory: Memory) -> None:
+    chat = silent(memory)
+    for n in range(20):
+        chat.add(turn(n, 40))
+    plain = chat.context("So?", max_tokens=900)
+    tooled = chat.context("So?", max_tokens=900, tools=TOOLS * 6)
+    assert recount(tooled, TOOLS * 6) == tooled.tokens <= 900
+    assert tooled.sources["messages"] < plain.sources["messages"]
+    assert chat.context("So?", max_tokens=900, reserve_output=300).hash == chat.context("So?", max_tokens=600).hash
+    with pytest.raises(BudgetError, match="tools"):
+        chat.context("So?", max_tokens=100, tools=TOOLS * 6)
+
+
+def test_C12_sources_stand_before_the_question_and_give_way(memory: Memory) -> None:
+    chat = silent(memory)
+    chat.add(turn(1))
+    sources = [f"Page {n}. {words(60, f's{n}')}" for n in range(5)]
+    context = chat.context("So?", sources=sources)
+    assert [w["role"] for w in context.messages] == ["user", "assistant", "system", "user"]
+    assert all(f"[{n}] {text}" in context.messages[2]["content"] for n, text in enumerate(sources, 1))
+    assert context.sources["sources"] == 5
+    small = chat.context("So?", sources=sources, max_tokens=200)
+    assert small.tokens <= 200
+    assert 0 < small.sources["sources"] < 5
+    assert small.messages[:2] == turn(1)  # they may not push memory out
+    bad: Any
+    for bad in ("one text", [1], [b"x"]):
+        with pytest.raises(MessageError, match="sources"):
+            chat.context("So?", sources=bad)
+
+
+def test_F1_the_bridge_states_range_and_count_and_shows_digests(memory: Memory) -> None:
+    chat = silent(memory)
+    for n in range(30):
+        chat.add(turn(n, 30))
+    stored = chat.messages()
+    for budget in (300, 600, 1200):
+        context = chat.context("So?", max_tokens=budget)
+        assert context.bridge is not None
+        first, last, number = context.bridge
+        assert (first, number) == (1, last)
+        assert context.messages[-(60 - last) - 1 : -1] == [m.wire for m in stored[last:]]
+        head, *lines = bridge_text(context).splitlines()
+        assert f"Messages 1–{last} ({last} messages)" in head
+        assert lines == [f"- {digest(m)}" for m in stored[last - len(lines) : last]]
+        assert len(lines) >= 1
+    assert chat.context("So?", max_tokens=5000).bridge is None
+
+
+@pytest.mark.parametrize("name", sorted(PRESETS))
+def test_F1_every_message_is_shown_bridged_or_folded(memory: Memory, name: str) -> None:
+    chat = memory.chat("a", preset=name, context_window=4000)
+    for n in range(60):
+        chat.add(turn(n, 20 + n % 7 * 30))
+        context = chat.context("So?", max_tokens=700)
+        shown = [w for w in context.messages if w["role"] in ("user", "assistant")][:-1]
+        first, last, number = context.bridge or (chat.memory.cursor + 1, chat.memory.cursor, 0)
+        assert first == chat.memory.cursor + 1
+        assert number == last - first + 1
+        assert last + len(shown) == 2 * (n + 1)
+    assert chat.verify().ok
+
+
+@pytest.mark.parametrize("name", sorted(PRESETS))
+def test_F4_pins_survive_any_number_of_folds(memory: Memory, name: str) -> None:
+    chat = memory.chat("a", preset=name, context_window=4000)
+    pins = ["The gate code is 4711#.", "Never call “Ann” before 9:30 – résumé 漢字."]
+    for text in pins:
+        chat.pin(text)
+    for n in range(60):
+        chat.add([user(f"We decided on supplier Nordwind{n}. The gate code is {n}. {words(60)}"), assistant(words(60))])
+        for context in (chat.context("So?"), chat.context("So?", max_tokens=250)):
+            whole = "\n".join(str(w["content"]) for w in context.messages if w["role"] == "system")
+            assert all(f"- {text}\n" in f"{whole}\n" for text in pins)
+    assert folds(chat) >= 2
+    assert [item.text for item in chat.memory.pins] == pins
+
+
+@pytest.mark.parametrize("budget", [150, 400, 1000, 9000])
+def test_F7_the_pieces_explain_every_token(memory: Memory, budget: int) -> None:
+    chat = silent(memory, system="Be brief.")
+    chat.pin("The gate code is 4711#.")
+    for n in range(12):
+        chat.add(turn(n, 40))
+    context = chat.context("So?", max_tokens=budget, tools=TOOLS, sources=["One.", "Two."])
+    explained = context.explain()
+    assert sum(piece.tokens for piece in explained.items) + REQUEST_OVERHEAD == context.tokens == explained.tokens
+    assert all(piece.layer and piece.what and piece.reason for piece in (*explained.items, *explained.left_out))
+    left_out = [piece.what for piece in explained.left_out if piece.what.startswith("message ")]
+    assert left_out == [f"message {n + 1}" for n in range(context.sources["bridged"])]
+    assert f"{context.tokens} of {budget} tokens" in str(explained)
+
+
+def test_F7_equal_contexts_have_equal_hashes(memory: Memory, url: str) -> None:
+    chat = memory.chat("a")
+    chat.add(turn(1))
+    first = chat.context("So?")
+    assert first.hash == chat.context("So?", max_tokens=500).hash
+    assert first.hash != chat.context("So!").hash
+    with Memory(url) as other:
+        assert other.chat("a").context("So?").hash == first.hash
+
+
+@pytest.mark.parametrize("name", sorted(PRESETS))
+def test_F7_between_folds_a_context_is_a_byte_prefix_of_the_next(memory: Memory, name: str) -> None:
+    chat = memory.chat("a", preset=name, system="Be brief.", context_window=6000)
+    chat.pin("The gate code is 4711#.")
+    before, folded, compared = "", 0, 0
+    for n in range(40):
+        steps: list[list[Wire]] = [
+            [user(words(30, f"We decided on crate {n}."))],
+            [call(f"c{n}"), result(f"c{n}", words(30))],
+            [call(f"d{n}"), result(f"d{n}", words(30))],
+            [assistant(words(30, f"a{n}"))],
+        ]
+        for at, step in enumerate(steps):
+            chat.add(step)
+            asked = "And now?" if at == 3 else None
+            context = chat.context(asked, max_tokens=100_000, sources=["Depends on the query."] if asked else None)
+            assert context.bridge is None
+            shown = context.messages[: -2 if asked else None]
+            if folds(chat) == folded:
+                assert canonical_json(shown).startswith(before)
+                compared += 1
+            before, folded = canonical_json(shown).removesuffix("]"), folds(chat)
+    assert folded >= 2
+    assert compared > 100
+
+
+def test_F7_trimming_moves_in_blocks(memory: Memory) -> None:
+    chat = silent(memory)
+    for n in range(20):
+        chat.add(turn(n, 10))
+    firsts: list[str] = []
+    for n in range(20, 60):
+        chat.add(turn(n, 10))
+        context = chat.context("So?", max_tokens=500)
+        assert context.tokens <= 500
+        firsts.append(next(str(w["content"]) for w in context.messages if w["role"] != "system"))
+    moves = sum(one != other for one, other in zip(firsts, firsts[1:], strict=False))
+    assert 5 <= moves <= 20
+
+
+def test_E5_reading_stores_nothing_and_never_folds(memory: Memory) -> None:
+    chat = silent(memory)
+    for n in range(40):
+        chat.add(turn(n, 100))
+    chat.set_policy("default")  # a fold is due now
+    before = (chat.messages(), chat.memory, chat.events())
+    for _ in range(3):
+        chat.context("Is this stored?")
+        chat.context(max_tokens=300)
+        assert chat.summary == ""
+        assert chat.records == []
+        assert chat.verify().ok
+    assert (chat.messages(), chat.memory, chat.events()) == before
+    chat.add(turn(40))
+    assert folds(chat) == 1
+
+
+BIG = {"big": {"context_window": 50_000, "keep": 5}}
+
+
+def test_B15_a_model_has_its_own_values(memory: Memory) -> None:
+    chat = memory.chat("a", config=preset("default", overrides=BIG))
+    chat.add(turn(1))
+    assert chat.context("So?").budget == 5734
+    chat.add(turn(2), model_variant="big")
+    assert chat.context("So?").budget == 35_000
+    chat.add(turn(3), model_variant="small")
+    assert chat.context("So?").budget == 5734
+
+
+def test_B15_a_model_folds_by_its_own_values(memory: Memory) -> None:
+    config = preset("engine", overrides={"big": {"keep": 2}})
+    for variant, cursor in (("big", 8), ("small", 0)):
+        chat = memory.chat(variant, config=config)
+        for n in range(6):
+            chat.add(turn(n), model_variant=variant)
+        assert chat.memory.cursor == cursor
+
+
+@pytest.mark.parametrize("role", ["user", "assistant"])
+def test_B15_the_model_in_use_is_the_same_after_reopening(memory: Memory, url: str, role: str) -> None:
+    chat = memory.chat("a", config=preset("default", overrides=BIG))
+    chat.add({"role": role, "content": "Hi.", "model_variant": "big"})
+    with Memory(url) as other:
+        assert other.chat("a").context("So?").budget == chat.context("So?").budget
+
+
+def test_B15_the_model_in_use_outlives_the_fold_of_its_reply(memory: Memory, url: str) -> None:
+    chat = memory.chat("a", config=preset("engine", keep=2, overrides={"big": {"budget": 900}}))
+    chat.add(turn(0), model_variant="big")
+    for n in range(1, 5):
+        chat.add(turn(n))
+    assert chat.memory.cursor > 2
+    with Memory(url) as other:
+        assert other.chat("a").context("So?").budget == chat.context("So?").budget
+
+
+def test_B15_overrides_are_stored_and_checked_with_the_policy(memory: Memory) -> None:
+    config = preset("default", overrides={"big": {"keep_range": (500, 900), "trim": (("recent", 0),)}})
+    memory.chat("a", config=config)
+    assert memory.chat("a", config=config).policy == config
+    for bad in ({"kep": 3}, {"keep": -1}, {"context_window": "large"}, {"token_ratio": 7}):
+        with pytest.raises(ConfigError):
+            preset("default", overrides={"big": bad})

@@ -1,0 +1,200 @@
+"""Preset `engine`: the policy snippet, one cumulative summary, hot turns; its settings."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from infold import BudgetError, Chat, ConfigError, Context, Memory, Settings, preset
+from infold.assembly import POLICY_SNIPPET, SOURCES_HEADER, SUMMARY_HEADER
+from infold.tokens import MESSAGE_OVERHEAD, REQUEST_OVERHEAD, count
+from tests.conftest import assistant, call, counted_ids, result, ticking_clock, tokens_of, turn, user, words
+
+NAMES = {
+    "MEMORY_CONTEXT_MAX_TOKENS": ("memory_context_max_tokens", 3000),
+    "MEMORY_HOT_TURNS_LIMIT": ("memory_hot_turns_limit", 8),
+    "MEMORY_RELATED_ENTITIES_LIMIT": ("memory_related_entities_limit", 25),
+    "TRANSCRIPT_RETENTION_DAYS": ("transcript_retention_days", 30),
+}
+SOURCES = [f"Task {n}: {words(18, f't{n}')}" for n in range(1, 5)]
+
+
+def folds(chat: Chat) -> list[tuple[Any, Any]]:
+    return [(e.data["first"], e.data["last"]) for e in chat.events() if e.type == "summarization"]
+
+
+def decided(memory: Memory, turns: int, id: str = "a") -> Chat:
+    """A chat in which every turn decides something."""
+    chat = memory.chat(id, preset="engine", system="Be brief.")
+    for n in range(1, turns + 1):
+        chat.add([user(f"We decided on supplier Nordwind{n} for crate {n}."), assistant(words(12, f"a{n}"))])
+    return chat
+
+
+def summary_lines(context: Context) -> int:
+    return sum(
+        str(w["content"]).count("\n- ") for w in context.messages if str(w["content"]).startswith(SUMMARY_HEADER)
+    )
+
+
+def sources_shown(context: Context) -> int:
+    return sum(
+        str(w["content"]).count("] Task") for w in context.messages if str(w["content"]).startswith(SOURCES_HEADER)
+    )
+
+
+def test_E2_order(memory: Memory) -> None:
+    chat = decided(memory, 20)
+    context = chat.context("What is open?", sources=SOURCES)
+    texts = [str(wire["content"]) for wire in context.messages]
+    assert texts[:2] == [POLICY_SNIPPET, "Be brief."]
+    assert texts[2].startswith(SUMMARY_HEADER)
+    hot = [m.wire for m in chat.messages()[-16:]]
+    assert context.messages[3:19] == hot
+    assert texts[19].startswith(SOURCES_HEADER)
+    assert context.messages[20:] == [user("What is open?")]
+
+
+@pytest.mark.parametrize("stored", [True, False])
+def test_E2_at_most_eight_hot_turns_the_query_is_not_one(memory: Memory, stored: bool) -> None:
+    chat = decided(memory, 13)
+    if stored:
+        chat.add(user("What is open?"))
+    context = chat.context(None if stored else "What is open?")
+    assert sum(wire["role"] == "user" for wire in context.messages) == 8 + 1
+    assert context.sources["hot_turns"] == 8
+
+
+def test_E2_trim_order(memory: Memory) -> None:
+    chat = decided(memory, 20)
+    query = words(60, "What is open?")
+    whole = chat.context(query, sources=SOURCES)
+    lines = summary_lines(whole)
+    assert (lines, sources_shown(whole)) == (12, 4)
+    seen: set[tuple[int, int, int, bool]] = set()
+    least = REQUEST_OVERHEAD + 2 * MESSAGE_OVERHEAD + count(POLICY_SNIPPET) + count("Be brief.")
+    for budget in range(whole.tokens + 9, least + 90, -1):
+        context = chat.context(query, max_tokens=budget, sources=SOURCES)
+        assert context.tokens <= budget
+        assert context.messages[0]["content"] == POLICY_SNIPPET
+        hot = sum(wire["role"] == "user" for wire in context.messages) - 1
+        cut = context.messages[-1]["content"] != query
+        now = (hot, sources_shown(context), summary_lines(context), cut)
+        assert now[1] == sum(f"[{n}] {SOURCES[n - 1]}" in str(context.messages) for n in range(1, now[1] + 1))
+        seen.add(now)
+        assert now[1] == 4 or hot == 0, "hot turns give way before the entities"
+        assert now[2] == lines or now[1] == 0, "the entities before the summary"
+        assert not cut or now[2] == 0, "the summary before the query"
+    assert {0, 8} < {hot for hot, *_ in seen}
+    assert {number for _, number, *_ in seen} == set(range(5))
+    assert {number for *_, number, _ in seen} == set(range(lines + 1))
+    assert {cut for *_, cut in seen} == {True, False}
+
+
+def test_E2_hot_turns_go_oldest_first(memory: Memory) -> None:
+    chat = decided(memory, 20)
+    whole = chat.context("What is open?")
+    hot = [m.wire for m in chat.messages()[-16:]]
+    for budget in range(whole.tokens, 400, -20):
+        shown = [w for w in chat.context("What is open?", max_tokens=budget).messages if w["role"] != "system"][:-1]
+        assert shown == hot[len(hot) - len(shown) :]
+
+
+def test_E2_the_policy_alone_over_budget_is_an_error(memory: Memory) -> None:
+    chat = memory.chat("a", preset="engine")
+    alone = REQUEST_OVERHEAD + MESSAGE_OVERHEAD + count(POLICY_SNIPPET)
+    with pytest.raises(BudgetError, match="raise max_tokens"):
+        chat.context("Hi.", max_tokens=alone)
+    fits = chat.context("Hi.", max_tokens=alone + tokens_of(user("Hi.")))
+    assert [w["content"] for w in fits.messages] == [POLICY_SNIPPET, "Hi."]
+
+
+@pytest.mark.parametrize("window", [8_192, 200_000])
+def test_E3_never_over_budget_and_the_budget_is_3000(memory: Memory, window: int) -> None:
+    chat = memory.chat("a", preset="engine", context_window=window)
+    for n in range(30):
+        chat.add(turn(n, 150 + 40 * (n % 5)))
+        context = chat.context("And now?")
+        assert context.budget == 3000
+        assert context.tokens <= 3000
+        assert context.tokens == REQUEST_OVERHEAD + sum(map(tokens_of, context.messages))
+
+
+def test_E3_the_same_chat_gives_the_same_bytes(tmp_path: Any) -> None:
+    hashes: list[list[str]] = []
+    for name in ("one", "two"):
+        with Memory(f"sqlite:///{tmp_path / name}.db", clock=ticking_clock(), ids=counted_ids()) as memory:
+            chat = decided(memory, 15)
+            budgets = (200, 300, 400, 3000)
+            hashes.append([chat.context("And now?", max_tokens=budget).hash for budget in budgets])
+            assert hashes[-1] == [chat.context("And now?", max_tokens=budget).hash for budget in budgets]
+    assert hashes[0] == hashes[1]
+    assert len(set(hashes[0])) == 4
+
+
+def test_E6_defaults() -> None:
+    assert Settings.from_environment({}) == Settings()
+    for field, default in NAMES.values():
+        assert getattr(Settings(), field) == default
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_E6_environment(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    field, default = NAMES[name]
+    assert getattr(Settings.from_environment({name: " 41 "}), field) == 41
+    assert getattr(Settings.from_environment({name: ""}), field) == default
+    monkeypatch.setenv(name, "42")
+    assert getattr(Settings.from_environment(), field) == 42
+    others = [other for other in NAMES if other != name]
+    assert [getattr(Settings.from_environment({name: "41"}), NAMES[o][0]) for o in others] == [
+        NAMES[o][1] for o in others
+    ]
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("bad", ["0", "-1", "many", "1.5", "3000 tokens", "²"])
+def test_E6_bad_values_are_config_errors(name: str, bad: str) -> None:
+    with pytest.raises(ConfigError, match=name):
+        Settings.from_environment({name: bad})
+
+
+def test_E6_the_environment_reaches_the_preset(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MEMORY_CONTEXT_MAX_TOKENS", "700")
+    monkeypatch.setenv("MEMORY_HOT_TURNS_LIMIT", "2")
+    chat = memory.chat("a", preset="engine")
+    for n in range(3):
+        chat.add(turn(n))
+    assert chat.context("?").budget == 700
+    assert folds(chat) == [(1, 2)]
+    assert preset("engine", keep=5, budget=99).keep == 5
+    assert preset("engine", keep=5, budget=99).budget == 99
+
+
+def test_E7_more_than_eight_complete_turns_fold_all_older_ones(memory: Memory) -> None:
+    chat = memory.chat("a", preset="engine")
+    for n in range(8):
+        chat.add(turn(n))
+    chat.add([user("Look."), call("x"), result("x")])
+    assert folds(chat) == []  # the ninth is not complete
+    chat.add(assistant("Found."))
+    assert folds(chat) == [(1, 2)]
+    chat.add(turn(9))
+    assert folds(chat) == [(1, 2), (3, 4)]
+
+
+def test_E7_a_fold_takes_all_older_turns_at_once(memory: Memory) -> None:
+    chat = memory.chat("a", config=preset("rolling", enabled=False))
+    for n in range(20):
+        chat.add(turn(n))
+    chat.set_policy("engine")
+    chat.add(turn(20))
+    assert folds(chat) == [(1, 26)]
+    assert len(chat.memory.recent_messages) == 16
+
+
+def test_E7_the_summary_is_cumulative(memory: Memory) -> None:
+    chat = decided(memory, 20)
+    assert [item.text for item in chat.memory.long] == [
+        f"We decided on supplier Nordwind{n} for crate {n}" for n in range(1, 13)
+    ]

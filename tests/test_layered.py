@@ -1,0 +1,167 @@
+"""Preset `layered`: a window, medium summaries, the long summary, and facts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from infold import Chat, Context, Memory, preset
+from infold.assembly import BRIDGE_HEADER, FACTS_HEADER, LEAVES_HEADER, SUMMARY_HEADER
+from infold.items import block_tokens
+from infold.tokens import count
+from tests.conftest import assistant, counted_ids, ticking_clock, user
+
+HEADERS = {"facts": FACTS_HEADER, "long": SUMMARY_HEADER, "leaves": LEAVES_HEADER, "bridge": BRIDGE_HEADER}
+
+
+def exchange(n: int) -> list[dict[str, Any]]:
+    """A turn with one lasting fact and one decision."""
+    return [
+        user(f"We decided on supplier Nordwind{n} for crate {n}. My locker{n} code is {n * 111}."),
+        assistant(f"Noted {n}."),
+    ]
+
+
+def filled(memory: Memory, turns: int, **values: Any) -> Chat:
+    chat = memory.chat("a", config=preset("layered", **values), system="Be brief.", context_window=50_000)
+    for n in range(1, turns + 1):
+        chat.add(exchange(n))
+    return chat
+
+
+def folds(chat: Chat) -> list[tuple[str, Any, Any]]:
+    return [(e.data["kind"], e.data["first"], e.data["last"]) for e in chat.events() if e.type == "summarization"]
+
+
+def layers(context: Context) -> list[str]:
+    """What each message of a context is."""
+    names: list[str] = []
+    for wire in context.messages:
+        text = str(wire["content"])
+        name = next((name for name, header in HEADERS.items() if text.startswith(header)), wire["role"])
+        names.append(str(name))
+    return names
+
+
+def lines(context: Context, layer: str) -> list[str]:
+    block = next((str(w["content"]) for w in context.messages if str(w["content"]).startswith(HEADERS[layer])), "")
+    return [line for line in block.splitlines() if line.startswith("- ")]
+
+
+def test_D1_the_four_layers(memory: Memory) -> None:
+    chat = filled(memory, 44)
+    state = chat.memory
+    assert [m.wire for m in state.recent_messages] == [wire for n in range(41, 45) for wire in exchange(n)]
+    assert [item.text for item in state.leaves] == [
+        f"We decided on supplier Nordwind{n} for crate {n}" for n in range(33, 41)
+    ]
+    assert "We decided on supplier Nordwind1 for crate 1" in [item.text for item in state.long]
+    assert [item.text for item in state.facts] == [f"User's locker{n} code is {n * 111}" for n in range(1, 41)]
+
+
+@pytest.mark.parametrize(("turns", "expected"), [(11, []), (12, [("base", 1, 16)]), (19, [("base", 1, 16)])])
+def test_D2_at_twelve_turns_the_oldest_eight_fold(
+    memory: Memory, turns: int, expected: list[tuple[str, int, int]]
+) -> None:
+    chat = filled(memory, turns)
+    assert folds(chat) == expected
+    assert len({item.fold for item in chat.memory.leaves}) == len(expected)
+    assert len(chat.memory.recent_messages) == 2 * turns - 16 * len(expected)
+
+
+def test_D2_the_twelfth_turn_counts_when_it_is_complete(memory: Memory) -> None:
+    chat = filled(memory, 11)
+    asked, answer = exchange(12)
+    chat.add(asked)
+    assert folds(chat) == []
+    chat.add(answer)
+    assert folds(chat) == [("base", 1, 16)]
+
+
+def test_D2_four_mediums_fold_into_the_long_summary(memory: Memory) -> None:
+    chat = filled(memory, 35)
+    assert [kind for kind, _, _ in folds(chat)] == ["base"] * 3
+    before = chat.memory
+    assert len({item.fold for item in before.leaves}) == 3
+    assert before.long == ()
+    chat.add(exchange(36))
+    assert [kind for kind, _, _ in folds(chat)] == ["base"] * 4 + ["rollup"]
+    after = chat.memory
+    assert after.leaves == ()
+    assert {item.text for item in before.leaves} <= {item.text for item in after.long}
+    assert chat.verify().ok
+
+
+def test_D2_mediums_of_more_than_1500_tokens_fold_into_the_long_summary(url: str) -> None:
+    def medium(known: str, new: Any) -> str:
+        text = "\n".join(f"- Crate {new[0].seq}.{n} is packed." for n in range(70))
+        return text + " word" * (760 - count(text))
+
+    with Memory(url, summarizer=medium, clock=ticking_clock(), ids=counted_ids()) as memory:
+        chat = memory.chat("a", config=preset("layered", leaf_cap=1000), wait=True)
+        for n in range(1, 20):
+            chat.add(exchange(n))
+        before = chat.memory
+        assert 700 < sum(item.tokens for item in before.leaves) < 1500
+        assert before.long == ()
+        chat.add(exchange(20))  # the second one
+        after = chat.memory
+        assert after.leaves == ()
+        assert 400 < block_tokens(after.long) <= 500
+
+
+def test_D4_order(memory: Memory) -> None:
+    chat = filled(memory, 52)
+    chat.add(user("And now?"))
+    context = chat.context()
+    assert layers(context) == ["system", "facts", "long", "leaves", *["user", "assistant"] * 4, "user"]
+    assert context.messages[0] == {"role": "system", "content": "Be brief."}
+    short = layers(chat.context(max_tokens=count(str(chat.summary)) // 2))
+    assert short[:2] == ["system", "facts"]
+    assert short[-1] == "user"
+
+
+def test_D4_trim_order(memory: Memory) -> None:
+    chat = filled(memory, 52)
+    whole = chat.context("And now?")
+    assert (len(lines(whole, "leaves")), len(lines(whole, "long"))) == (16, 32)
+    facts, long = len(lines(whole, "facts")), len(lines(whole, "long"))
+    seen: dict[str, set[int]] = {"leaves": set(), "long": set(), "tail": set(), "facts": set()}
+    for budget in range(whole.tokens + 9, 70, -1):
+        context = chat.context("And now?", max_tokens=budget)
+        assert context.tokens <= budget
+        assert (context.messages[0]["content"], context.messages[-1]) == ("Be brief.", user("And now?"))
+        now = {layer: len(lines(context, layer)) for layer in ("leaves", "long", "facts")}
+        now["tail"] = sum(wire["role"] == "user" for wire in context.messages) - 1
+        for layer, number in now.items():
+            seen[layer].add(number)
+        if now["leaves"] == 8:  # the oldest one went first
+            assert "Nordwind48" in lines(context, "leaves")[-1]
+        assert now["long"] == long or now["leaves"] == 0
+        assert now["tail"] == 4 or now["long"] == 0
+        assert now["facts"] == facts or now["tail"] == 0
+        if now["tail"] == 0:
+            assert context.bridge is not None
+    assert seen["leaves"] == {16, 8, 0}
+    assert seen["long"] == set(range(long + 1))
+    assert {0, 4} < seen["tail"]
+    assert seen["facts"] == set(range(facts + 1))
+
+
+@pytest.mark.parametrize("system", [None, "Be brief."])
+def test_D7_an_empty_history_gives_system_and_query_only(memory: Memory, system: str | None) -> None:
+    chat = memory.chat("a", preset="layered", system=system)
+    first = [{"role": "system", "content": system}] if system else []
+    assert chat.context().messages == first
+    assert chat.context("Anyone there?").messages == [*first, user("Anyone there?")]
+    text = chat.context("Anyone there?").to("text")
+    assert text == ("Be brief.\n\n" if system else "") + "User: Anyone there?"
+
+
+def test_D7_no_empty_headings_when_nothing_was_worth_keeping(memory: Memory) -> None:
+    chat = memory.chat("a", preset="layered")
+    for n in range(40):
+        chat.add([user(f"Hm, {n}?"), assistant(f"Hm, {n}.")])
+    assert [kind for kind, _, _ in folds(chat)] == ["base"] * 4 + ["rollup"]
+    assert set(layers(chat.context("So?"))) == {"user", "assistant"}
