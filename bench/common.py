@@ -26,7 +26,7 @@ ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "bench" / "results"
 ORDER = ("turn", "size", "imports")
 console = Console()
-# Before the benchmark adds its own: a busy machine makes milliseconds longer, and ratios hardly.
+# Before the benchmark adds its own: on a busy machine every figure in time is larger.
 LOAD = round(os.getloadavg()[0], 2) if hasattr(os, "getloadavg") else 0.0
 
 
@@ -125,7 +125,11 @@ def report(name: str, figures: Sequence[Figure], details: Mapping[str, object]) 
 
 
 def _write_readme() -> None:
-    lines = ["# Benchmark results", "", "Written by `make bench`; each part also runs alone, by the command above it."]
+    lines = [
+        "# Benchmark results",
+        "",
+        "Written by `make bench`; each part also runs alone, with `.venv/bin/` before the command above its table.",
+    ]
     for name in ORDER:
         path = RESULTS / f"{name}.json"
         if not path.exists():
@@ -137,7 +141,7 @@ def _write_readme() -> None:
             "",
             f"## `{result['command']}`",
             "",
-            f"{result['date']}, {on['cpu']}, {on['cores']} cores, {versions}, load at the start {on['load']}.",
+            f"{result['date']}, {on['cpu']}, {on['cores']} cores, {versions}, load at the start {on.get('load', '?')}.",
             "",
             "| figure | value | target | |",
             "|---|---:|---:|---|",

@@ -215,7 +215,7 @@ def test_B8_the_next_fold_compresses_that_message_and_the_earlier_tail(url: str)
     with Memory(url, summarizer=summarizer) as memory:
         chat = memory.chat("c", preset="chain", context_window=WINDOW, wait=True)
         fill(chat, until(800, *[110] * 6, *[20] * 5))
-        fill(chat, [150] * 5)
+        fill(chat, [130] * 5)
     assert asked == [("", [1, 2, 3, 4, 5, 6]), ("## Decisions Made\n- Version 1 it is", [7, 8, 9, 10, 11])]
 
 

@@ -8,28 +8,11 @@ from typing import Any
 import pytest
 
 from infold import BudgetError, Chat, Context, Memory, preset
-from infold.assembly import (
-    BRIDGE_HEADER,
-    FACTS_HEADER,
-    LEAVES_HEADER,
-    PINS_HEADER,
-    SOURCES_HEADER,
-    SUMMARY_HEADER,
-)
 from infold.items import Item, render
 from infold.policy import shares
 from infold.tokens import REQUEST_OVERHEAD, count
 from infold.units import turns
 from tests.conftest import assistant, call, result, tokens_of, turn, user, words
-
-HEADERS = {
-    "pins": PINS_HEADER,
-    "facts": FACTS_HEADER,
-    "long": SUMMARY_HEADER,
-    "leaves": LEAVES_HEADER,
-    "bridge": BRIDGE_HEADER,
-    "sources": SOURCES_HEADER,
-}
 
 
 def folds(chat: Chat, kind: str = "base") -> list[tuple[Any, Any, Any]]:
@@ -55,22 +38,14 @@ def filled(memory: Memory) -> Chat:
     raise AssertionError("two leaves never stood beside a long summary")
 
 
-def block(context: Context, name: str) -> str:
-    return next((str(w["content"]) for w in context.messages if str(w["content"]).startswith(HEADERS[name])), "")
+def block(context: Context, layer: str) -> str:
+    """What a context says in one of its layers."""
+    pieces = zip(context.messages, context.explain().items, strict=True)
+    return "".join(str(wire["content"]) for wire, piece in pieces if piece.layer == layer)
 
 
-def lines(context: Context, name: str) -> int:
-    return block(context, name).count("\n- ")
-
-
-def layers(context: Context) -> list[str]:
-    """What the messages of a context are, each once."""
-    texts = [str(wire["content"]) for wire in context.messages]
-    names = [
-        next((n for n, h in HEADERS.items() if t.startswith(h)), w["role"])
-        for t, w in zip(texts, context.messages, strict=True)
-    ]
-    return list(dict.fromkeys("tail" if name in ("user", "assistant") else name for name in names))
+def lines(context: Context, layer: str) -> int:
+    return block(context, layer).count("\n- ")
 
 
 @pytest.mark.parametrize(
@@ -185,11 +160,11 @@ def test_default_each_fold_is_a_leaf_and_leaves_merge_into_the_long_summary(memo
 
 def test_default_order(memory: Memory) -> None:
     chat = filled(memory)
-    order = ["system", "pins", "facts", "long", "leaves", "bridge", "tail", "sources"]
+    order = ["system", "pins", "facts", "summary", "leaves", "bridge", "recent", "sources", "query"]
     seen: set[str] = set()
     for budget in range(3000, 120, -20):
         context = chat.context("And now?", max_tokens=budget, sources=["One.", "Two."])
-        found = layers(context)
+        found = list(dict.fromkeys(piece.layer for piece in context.explain().items))
         seen.update(found)
         assert found == [name for name in order if name in found]
         assert context.messages[0] == {"role": "system", "content": "Be brief."}
@@ -200,7 +175,7 @@ def test_default_order(memory: Memory) -> None:
 def test_default_trim_order(memory: Memory) -> None:
     chat = filled(memory)
     whole = chat.context("And now?", max_tokens=9000, sources=["One.", "Two.", "Three."])
-    full = {name: lines(whole, name) for name in ("facts", "long", "leaves")}
+    full = {name: lines(whole, name) for name in ("facts", "summary", "leaves")}
     full |= {"sources": 3, "tail": sum(w["role"] == "user" for w in whole.messages) - 1}
     by_fold: dict[int, list[str]] = {}
     for item in chat.memory.leaves:
@@ -210,12 +185,12 @@ def test_default_trim_order(memory: Memory) -> None:
         context = chat.context("And now?", max_tokens=budget, sources=["One.", "Two.", "Three."])
         assert context.tokens <= budget
         assert "- The gate code is 4711#." in block(context, "pins")
-        now = {name: lines(context, name) for name in ("facts", "long", "leaves")}
+        now = {name: lines(context, name) for name in ("facts", "summary", "leaves")}
         now |= {"sources": block(context, "sources").count("\n["), "tail": 0}
         now["tail"] = sum(w["role"] == "user" for w in context.messages) - 1
         for name, number in now.items():
             seen[name].add(number)
-        steps = ("sources", "leaves", "tail", "long", "facts")
+        steps = ("sources", "leaves", "tail", "summary", "facts")
         for earlier, later in pairwise(steps):
             assert now[later] == full[later] or now[earlier] == 0, (budget, later, earlier)
         shown = [fold for fold, texts in by_fold.items() if f"- {texts[0]}" in block(context, "leaves")]
@@ -224,7 +199,7 @@ def test_default_trim_order(memory: Memory) -> None:
     assert seen["sources"] == {0, 1, 2, 3}
     assert len(seen["leaves"]) == len(by_fold) + 1
     assert len(seen["tail"]) > 2
-    for name in ("long", "facts"):
+    for name in ("summary", "facts"):
         assert seen[name] == set(range(full[name] + 1))
 
 

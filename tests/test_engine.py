@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from infold import BudgetError, Chat, ConfigError, Context, Memory, Settings, preset
-from infold.assembly import POLICY_SNIPPET, SOURCES_HEADER, SUMMARY_HEADER
-from infold.tokens import MESSAGE_OVERHEAD, REQUEST_OVERHEAD, count
+from infold.tokens import REQUEST_OVERHEAD
 from tests.conftest import assistant, call, counted_ids, result, ticking_clock, tokens_of, turn, user, words
 
 NAMES = {
@@ -32,28 +31,28 @@ def decided(memory: Memory, turns: int, id: str = "a") -> Chat:
     return chat
 
 
+def block(context: Context, layer: str) -> str:
+    """What a context says in one of its layers."""
+    pieces = zip(context.messages, context.explain().items, strict=True)
+    return "".join(str(wire["content"]) for wire, piece in pieces if piece.layer == layer)
+
+
 def summary_lines(context: Context) -> int:
-    return sum(
-        str(w["content"]).count("\n- ") for w in context.messages if str(w["content"]).startswith(SUMMARY_HEADER)
-    )
+    return block(context, "summary").count("\n- ")
 
 
 def sources_shown(context: Context) -> int:
-    return sum(
-        str(w["content"]).count("] Task") for w in context.messages if str(w["content"]).startswith(SOURCES_HEADER)
-    )
+    return block(context, "sources").count("] Task")
 
 
 def test_E2_order(memory: Memory) -> None:
     chat = decided(memory, 20)
     context = chat.context("What is open?", sources=SOURCES)
-    texts = [str(wire["content"]) for wire in context.messages]
-    assert texts[:2] == [POLICY_SNIPPET, "Be brief."]
-    assert texts[2].startswith(SUMMARY_HEADER)
-    hot = [m.wire for m in chat.messages()[-16:]]
-    assert context.messages[3:19] == hot
-    assert texts[19].startswith(SOURCES_HEADER)
-    assert context.messages[20:] == [user("What is open?")]
+    layers = [piece.layer for piece in context.explain().items]
+    assert layers == ["policy", "system", "summary", *["recent"] * 16, "sources", "query"]
+    assert context.messages[0]["content"] == chat.context().messages[0]["content"]  # it is fixed
+    assert context.messages[3:19] == [m.wire for m in chat.messages()[-16:]]
+    assert context.messages[-1] == user("What is open?")
 
 
 @pytest.mark.parametrize("stored", [True, False])
@@ -73,11 +72,11 @@ def test_E2_trim_order(memory: Memory) -> None:
     lines = summary_lines(whole)
     assert (lines, sources_shown(whole)) == (12, 4)
     seen: set[tuple[int, int, int, bool]] = set()
-    least = REQUEST_OVERHEAD + 2 * MESSAGE_OVERHEAD + count(POLICY_SNIPPET) + count("Be brief.")
+    least = REQUEST_OVERHEAD + sum(map(tokens_of, whole.messages[:2]))
     for budget in range(whole.tokens + 9, least + 90, -1):
         context = chat.context(query, max_tokens=budget, sources=SOURCES)
         assert context.tokens <= budget
-        assert context.messages[0]["content"] == POLICY_SNIPPET
+        assert context.messages[:2] == whole.messages[:2]
         hot = sum(wire["role"] == "user" for wire in context.messages) - 1
         cut = context.messages[-1]["content"] != query
         now = (hot, sources_shown(context), summary_lines(context), cut)
@@ -103,11 +102,12 @@ def test_E2_hot_turns_go_oldest_first(memory: Memory) -> None:
 
 def test_E2_the_policy_alone_over_budget_is_an_error(memory: Memory) -> None:
     chat = memory.chat("a", preset="engine")
-    alone = REQUEST_OVERHEAD + MESSAGE_OVERHEAD + count(POLICY_SNIPPET)
+    policy = chat.context().messages[0]
+    alone = REQUEST_OVERHEAD + tokens_of(policy)
     with pytest.raises(BudgetError, match="raise max_tokens"):
         chat.context("Hi.", max_tokens=alone)
     fits = chat.context("Hi.", max_tokens=alone + tokens_of(user("Hi.")))
-    assert [w["content"] for w in fits.messages] == [POLICY_SNIPPET, "Hi."]
+    assert fits.messages == [policy, user("Hi.")]
 
 
 @pytest.mark.parametrize("window", [8_192, 200_000])

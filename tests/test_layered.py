@@ -7,12 +7,9 @@ from typing import Any
 import pytest
 
 from infold import Chat, Context, Memory, preset
-from infold.assembly import BRIDGE_HEADER, FACTS_HEADER, LEAVES_HEADER, SUMMARY_HEADER
 from infold.items import block_tokens
 from infold.tokens import count
 from tests.conftest import assistant, counted_ids, ticking_clock, user
-
-HEADERS = {"facts": FACTS_HEADER, "long": SUMMARY_HEADER, "leaves": LEAVES_HEADER, "bridge": BRIDGE_HEADER}
 
 
 def exchange(n: int) -> list[dict[str, Any]]:
@@ -36,17 +33,14 @@ def folds(chat: Chat) -> list[tuple[str, Any, Any]]:
 
 def layers(context: Context) -> list[str]:
     """What each message of a context is."""
-    names: list[str] = []
-    for wire in context.messages:
-        text = str(wire["content"])
-        name = next((name for name, header in HEADERS.items() if text.startswith(header)), wire["role"])
-        names.append(str(name))
-    return names
+    return [piece.layer for piece in context.explain().items]
 
 
 def lines(context: Context, layer: str) -> list[str]:
-    block = next((str(w["content"]) for w in context.messages if str(w["content"]).startswith(HEADERS[layer])), "")
-    return [line for line in block.splitlines() if line.startswith("- ")]
+    text = "".join(
+        str(w["content"]) for w, name in zip(context.messages, layers(context), strict=True) if name == layer
+    )
+    return [line for line in text.splitlines() if line.startswith("- ")]
 
 
 def test_D1_the_four_layers(memory: Memory) -> None:
@@ -115,36 +109,36 @@ def test_D4_order(memory: Memory) -> None:
     chat = filled(memory, 52)
     chat.add(user("And now?"))
     context = chat.context()
-    assert layers(context) == ["system", "facts", "long", "leaves", *["user", "assistant"] * 4, "user"]
+    assert layers(context) == ["system", "facts", "summary", "leaves", *["recent"] * 8, "query"]
     assert context.messages[0] == {"role": "system", "content": "Be brief."}
     short = layers(chat.context(max_tokens=count(str(chat.summary)) // 2))
     assert short[:2] == ["system", "facts"]
-    assert short[-1] == "user"
+    assert short[-1] == "query"
 
 
 def test_D4_trim_order(memory: Memory) -> None:
     chat = filled(memory, 52)
     whole = chat.context("And now?")
-    assert (len(lines(whole, "leaves")), len(lines(whole, "long"))) == (16, 32)
-    facts, long = len(lines(whole, "facts")), len(lines(whole, "long"))
-    seen: dict[str, set[int]] = {"leaves": set(), "long": set(), "tail": set(), "facts": set()}
+    assert (len(lines(whole, "leaves")), len(lines(whole, "summary"))) == (16, 32)
+    facts, long = len(lines(whole, "facts")), len(lines(whole, "summary"))
+    seen: dict[str, set[int]] = {"leaves": set(), "summary": set(), "tail": set(), "facts": set()}
     for budget in range(whole.tokens + 9, 70, -1):
         context = chat.context("And now?", max_tokens=budget)
         assert context.tokens <= budget
         assert (context.messages[0]["content"], context.messages[-1]) == ("Be brief.", user("And now?"))
-        now = {layer: len(lines(context, layer)) for layer in ("leaves", "long", "facts")}
+        now = {layer: len(lines(context, layer)) for layer in ("leaves", "summary", "facts")}
         now["tail"] = sum(wire["role"] == "user" for wire in context.messages) - 1
         for layer, number in now.items():
             seen[layer].add(number)
         if now["leaves"] == 8:  # the oldest one went first
             assert "Nordwind48" in lines(context, "leaves")[-1]
-        assert now["long"] == long or now["leaves"] == 0
-        assert now["tail"] == 4 or now["long"] == 0
+        assert now["summary"] == long or now["leaves"] == 0
+        assert now["tail"] == 4 or now["summary"] == 0
         assert now["facts"] == facts or now["tail"] == 0
         if now["tail"] == 0:
             assert context.bridge is not None
     assert seen["leaves"] == {16, 8, 0}
-    assert seen["long"] == set(range(long + 1))
+    assert seen["summary"] == set(range(long + 1))
     assert {0, 4} < seen["tail"]
     assert seen["facts"] == set(range(facts + 1))
 
@@ -164,4 +158,4 @@ def test_D7_no_empty_headings_when_nothing_was_worth_keeping(memory: Memory) -> 
     for n in range(40):
         chat.add([user(f"Hm, {n}?"), assistant(f"Hm, {n}.")])
     assert [kind for kind, _, _ in folds(chat)] == ["base"] * 4 + ["rollup"]
-    assert set(layers(chat.context("So?"))) == {"user", "assistant"}
+    assert set(layers(chat.context("So?"))) == {"recent", "query"}

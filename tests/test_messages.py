@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta, timezone
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from infold import DuplicateIdError, Memory, Message, MessageError
@@ -99,6 +99,7 @@ JSON = st.recursive(
 PARTS = st.builds(lambda kind, value: {"type": kind, kind: value}, st.sampled_from(["image_url", "file", "x"]), JSON)
 
 
+@settings(deadline=None)
 @given(content=TEXTS | st.lists(PARTS, max_size=3), name=st.none() | TEXTS, extra=JSON)
 def test_stored_columns_give_the_message_back(content: Any, name: str | None, extra: Any) -> None:
     message = parse({"role": "user", "content": content, "name": name, "anything": extra})

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import tiktoken
 import tiktoken_ext.openai_public  # type: ignore[import-untyped]
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from infold import Memory
@@ -73,6 +73,7 @@ def test_C10_counts_are_those_of_tiktoken(o200k: tiktoken.Encoding, text: str) -
     assert count(text) == len(o200k.encode_ordinary(text))
 
 
+@settings(deadline=None)
 @given(st.text(max_size=300))
 def test_C10_counts_of_any_text_are_those_of_tiktoken(o200k: tiktoken.Encoding, text: str) -> None:
     assert count(text) == len(o200k.encode_ordinary(text))
@@ -172,6 +173,7 @@ def test_F7_an_excerpt_of_a_megabyte_without_a_space(character: str, room: int) 
     assert (MARK in cut) == (room >= count(MARK))
 
 
+@settings(deadline=None)
 @given(
     text=st.text(max_size=400) | st.text("a漢 \n😀!é\u0301\u200d", max_size=600),
     room=st.integers(-1, 120),

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from infold import Memory, MessageError, OrphanResultError
@@ -89,6 +89,7 @@ def test_F2_a_pending_call_reaches_to_the_end(script: str, first: int) -> None:
     assert units(messages)[-1] == Unit(first, len(messages) - 1, pending=True)
 
 
+@settings(deadline=None)
 @given(SCRIPTS)
 def test_F2_units_partition_the_messages_and_hold_whole_exchanges(script: str) -> None:
     messages = said(script)
@@ -121,6 +122,7 @@ def test_F2_turns(script: str, expected: list[tuple[int, int, bool]]) -> None:
     assert [(turn.first, turn.last, turn.complete) for turn in turns(said(script))] == expected
 
 
+@settings(deadline=None)
 @given(SCRIPTS)
 def test_F2_turns_partition_the_messages_and_only_the_last_is_open(script: str) -> None:
     found = turns(said(script))
@@ -169,6 +171,7 @@ def test_F2_repair_marks_what_was_missing_and_what_was_left_over() -> None:
     assert [m.text for m in fixed] == [f"{ORPHAN_MARK} text 0", "text 1", "text 2", NO_RESULT, "text 3", "text 4"]
 
 
+@settings(deadline=None)
 @given(SCRIPTS)
 def test_F2_repair_is_valid_idempotent_and_loses_nothing(script: str) -> None:
     messages = said(script)

@@ -157,17 +157,8 @@ class Chat:
             budget = max_tokens or state.policy.budget or int(state.policy.budget_share * state.context_window)
         budget = check_budget(budget - reserve_output, "max_tokens less reserve_output")
         context = assemble(view, budget, query=question, tools_tokens=tool_tokens, sources=sources or ())
-        left_out = context.explain().left_out
-        if left_out:
-            log.debug(
-                "context chat=%s budget=%d tokens=%d left_out=%d left_out_tokens=%d bridged=%d",
-                self.id,
-                context.budget,
-                context.tokens,
-                len(left_out),
-                sum(piece.tokens for piece in left_out),
-                context.sources["bridged"],
-            )
+        if log.isEnabledFor(logging.DEBUG):
+            self._log_trimmed(context)
         return context
 
     @property
@@ -388,6 +379,19 @@ class Chat:
         if question.role != "user":
             raise MessageError(f"the question must be a user message, not a {question.role} message")
         return replace(question, tokens=message_tokens(question))
+
+    def _log_trimmed(self, context: Context) -> None:
+        left_out = context.explain().left_out
+        if left_out:
+            log.debug(
+                "context chat=%s budget=%d tokens=%d left_out=%d left_out_tokens=%d bridged=%d",
+                self.id,
+                context.budget,
+                context.tokens,
+                len(left_out),
+                sum(piece.tokens for piece in left_out),
+                context.sources["bridged"],
+            )
 
     def _note_tools(self, tokens: int) -> None:
         """Remember how much the tools take: triggers compare the whole next request with the window."""

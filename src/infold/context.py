@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 from infold.errors import BudgetError, ConfigError
 from infold.items import Item
@@ -31,6 +31,8 @@ class View:
     """The question of the open turn, where a long agent loop has already folded it."""
     older: tuple[int, int] | None = None
     """First and last position of unfolded messages too old to be worth loading; they are bridged unseen."""
+    cache: dict[Any, Any] = field(default_factory=dict, compare=False, repr=False)
+    """Rendered texts, kept as long as memory does not change."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +63,14 @@ class Explanation:
         return "\n".join(lines)
 
 
+class Origin(Protocol):
+    """What a context was made by, and can ask about itself."""
+
+    def explain(self) -> Explanation: ...
+
+    def text(self) -> str: ...
+
+
 @dataclass(frozen=True, slots=True)
 class Context:
     """A request's messages, ready to send, and what is known about them."""
@@ -73,9 +83,7 @@ class Context:
     """How many pieces of each kind are in it, after trimming."""
     bridge: tuple[int, int, int] | None
     """First and last position and number of the messages that are only named, not shown; None if there are none."""
-    _pieces: tuple[Piece, ...] = field(repr=False)
-    _left_out: tuple[Piece, ...] = field(repr=False)
-    _text: tuple[str, ...] = field(repr=False)
+    _origin: Origin = field(repr=False, compare=False)
 
     @property
     def hash(self) -> str:
@@ -84,13 +92,13 @@ class Context:
 
     def explain(self) -> Explanation:
         """For each piece its layer, tokens and reason; and what was left out, and why."""
-        return Explanation(self.budget, self.tokens, self._pieces, self._left_out)
+        return self._origin.explain()
 
     def to(self, format: str) -> str:
         """The context in another form; "text" is the plain prompt text."""
         if format != "text":
             raise ConfigError(f'unknown context format {format!r}: use "text", or .messages for Chat Completions')
-        return "\n\n".join(self._text)
+        return self._origin.text()
 
 
 def check_budget(value: object, what: str = "max_tokens") -> int:

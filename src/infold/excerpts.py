@@ -11,6 +11,7 @@ from infold.messages import Message
 from infold.tokens import count, excerpt, message_tokens
 
 MIN_EXCERPT = 24  # tokens of the smallest excerpt worth showing
+MIN_QUESTION = 8  # and of the question, when nothing else is left to give way
 
 
 def caps(messages: Sequence[Message], room: int, floor: int = MIN_EXCERPT) -> list[int] | None:

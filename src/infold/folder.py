@@ -8,7 +8,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
-from infold.assembly import memory_tokens
 from infold.failpoints import reach
 from infold.folding.merge import Change, fold_extractive, fold_text, roll_up
 from infold.folding.text import check_summary, read_summary
@@ -17,6 +16,7 @@ from infold.ledger import store
 from infold.ledger.store import Connection, Event, FoldRow
 from infold.messages import Message, canonical_json
 from infold.policy import Marks, Plan, Policy, tighter
+from infold.rendering import memory_tokens
 from infold.state import State, load, marks_json
 from infold.tokens import count
 
@@ -77,7 +77,9 @@ def fold_instantly(
         return fold_extractive(state.items, found, policy, state.row.folds + 1)
 
     change = propose(plan.cut)
-    while shrunk := tighter(policy, state.situation(), plan, memory_tokens(replace(state.view(), items=change.items))):
+    while shrunk := tighter(
+        policy, state.situation(), plan, memory_tokens(replace(state.view(), items=change.items, cache={}))
+    ):
         plan = shrunk
         change = propose(plan.cut)
         if plan.reason != "tokens":

@@ -102,6 +102,9 @@ class Policy:
 
 
 def _frozen(value: Any) -> Any:
+    """Lists as tuples, all the way down, so that a policy read back from JSON equals the one that was stored."""
+    if isinstance(value, Mapping):
+        return {key: _frozen(inner) for key, inner in value.items()}
     return tuple(_frozen(inner) for inner in value) if isinstance(value, list | tuple) else value
 
 
@@ -136,6 +139,14 @@ def _validate(policy: Policy) -> None:
         raise ConfigError(f"batch ({policy.batch}) cannot be more than batch_at ({policy.batch_at})")
     if policy.fallback not in ("extractive", "none"):
         raise ConfigError(f'fallback must be "extractive" or "none", not {policy.fallback!r}')
+    for model, values in policy.overrides.items():
+        if not isinstance(model, str) or not isinstance(values, Mapping):
+            raise ConfigError("overrides must map model names to values, such as {'small': {'keep': 4}}")
+        window = values.get("context_window", 256)
+        if isinstance(window, bool) or not isinstance(window, int) or window < 256:
+            raise ConfigError(f"context_window must be a whole number of at least 256, not {window!r}")
+        own = {name: value for name, value in values.items() if name != "context_window"}
+        replace(policy, overrides={}).with_values(own)
     unknown = [name for name in policy.triggers if name not in TRIGGERS]
     if unknown:
         raise ConfigError(f"unknown trigger {unknown[0]!r}: use some of {', '.join(TRIGGERS)}")
@@ -213,7 +224,8 @@ def decide(policy: Policy, now: Situation) -> tuple[Plan | None, Marks]:
         marks = replace(marks, armed=True)
     if not policy.enabled:
         return None, marks
-    now = replace(now, marks=marks)
+    if marks is not now.marks:
+        now = replace(now, marks=marks)
     plan = next((plan for name in policy.triggers if (plan := TRIGGERS[name](policy, now))), None)
     if plan is None:
         return None, marks

@@ -5,14 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from infold.assembly import SUMMARY_HEADER, memory_tokens
 from infold.errors import SummarizerError
 from infold.folder import EXTRACTIVE, LostRaceError, Request, ask, fold_answer, fold_instantly, request
 from infold.ledger import store
 from infold.ledger.store import Connection, Event
 from infold.policy import Marks, Plan, Policy, decide, forced, tighter
 from infold.state import State, marks_json
-from infold.tokens import MESSAGE_OVERHEAD, count
 
 if TYPE_CHECKING:
     from infold.chat import Chat
@@ -70,31 +68,18 @@ class Rewriter:
                 plan, marks = self._due(connection, state, force)
                 if plan is None:
                     return folded
+                # How large the answer will be is not known yet: room is made for memory as it is.
+                plan = tighter(state.policy, state.situation(), plan, state.memory_tokens) or plan
                 wanted = request(connection, state, plan)
                 if not wanted.messages and not wanted.summary:  # nothing to ask about: the event is all there is
                     state, events = fold_instantly(connection, state, plan, marks, self._memory.clockwork)
                     self._chat.cache = state
                     break
-                expected, policy, now = (
-                    state.row.version,
-                    state.policy,
-                    replace(state.situation(), messages=list(state.messages)),
-                )
-                frame = memory_tokens(replace(state.view(), items=())) + MESSAGE_OVERHEAD + count(SUMMARY_HEADER)
+                expected, policy = state.row.version, state.policy
                 depth = state.depth if wanted.replaced else state.depth + 1
             started = self._memory.clockwork.now()
             try:
                 answer, second = self._ask(wanted, policy, depth)
-                shrunk = tighter(policy, now, plan, frame + count(second or answer))
-                if (
-                    shrunk is not None and plan.reason != "tokens"
-                ):  # the tail is still too large: fold more of it, once, instead
-                    plan = shrunk
-                    with self._chat.reading() as (connection, state):
-                        if state.row.version != expected:
-                            continue
-                        wanted = request(connection, state, plan)
-                    answer, second = self._ask(wanted, policy, depth)
             except Exception as error:  # whatever a summarizer does, the chat goes on
                 return self._failed(error, plan) or folded
             try:

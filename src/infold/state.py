@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
+from typing import Any
 
-from infold.assembly import memory_tokens
 from infold.context import View
 from infold.items import LONG, PINNED, Item, block_tokens
 from infold.ledger import store
 from infold.ledger.store import ChatRow, Connection, FoldRow
 from infold.messages import Message, canonical_json
 from infold.policy import Marks, Policy, Situation
+from infold.rendering import memory_tokens
 from infold.tokens import MESSAGE_OVERHEAD, REQUEST_OVERHEAD, count_cached
 from infold.units import question
 
@@ -37,8 +38,12 @@ class State:
     unfolded_tokens: int
     model: str | None
     """The model that wrote the newest reply."""
+    records: list[FoldRow] = field(default_factory=list)
+    """Those of them that are records of the chain: all but roll-ups."""
     memory_tokens: int = 0
     summary_tokens: int = 0
+    rendered: dict[Any, Any] = field(default_factory=dict)
+    """Texts that contexts rendered from this memory."""
 
     @property
     def policy(self) -> Policy:
@@ -49,11 +54,6 @@ class State:
     def context_window(self) -> int:
         own = self.stored.overrides.get(self.model or "", {}).get("context_window")
         return int(own) if own else self.row.context_window
-
-    @property
-    def records(self) -> list[FoldRow]:
-        """Active records of the chain, newest first."""
-        return [fold for fold in self.folds if fold.kind != "rollup"]
 
     @property
     def depth(self) -> int:
@@ -70,7 +70,7 @@ class State:
         self.row.last_seq = message.seq
         if message.role == "user":
             self.row.users += 1
-        elif message.model_variant:
+        elif message.role == "assistant" and message.model_variant:
             self.model = message.model_variant
         if len(self.messages) > 2 * WINDOW:
             self.unfolded_tokens -= sum(m.tokens for m in self.messages[:-WINDOW])
@@ -95,7 +95,15 @@ class State:
         if self.messages and self.messages[0].seq > self.row.cursor + 1:
             older = (self.row.cursor + 1, self.messages[0].seq - 1)
         return View(
-            self.policy, self.row.system or None, self.pins, self.items, tuple(self.messages), self.depth, asked, older
+            self.policy,
+            self.row.system or None,
+            self.pins,
+            self.items,
+            tuple(self.messages),
+            self.depth,
+            asked,
+            older,
+            self.rendered,
         )
 
 
@@ -117,7 +125,7 @@ def load(connection: Connection, key: int, cached: State | None) -> State | None
 def _read(connection: Connection, row: ChatRow) -> State:
     first = max(row.cursor + 1, row.last_seq - WINDOW + 1)
     messages = store.messages_between(connection, row.key, first, row.last_seq)
-    model = next((m.model_variant for m in reversed(messages) if m.model_variant), None)
+    model = store.last_model(connection, row.key, row.last_seq - WINDOW)
     state = State(
         row,
         Policy.from_json(json.loads(row.policy)),
@@ -129,6 +137,7 @@ def _read(connection: Connection, row: ChatRow) -> State:
         sum(m.tokens for m in messages),
         model,
     )
+    state.records = [fold for fold in state.folds if fold.kind != "rollup"]
     state.memory_tokens = memory_tokens(state.view())
     state.summary_tokens = block_tokens([item for item in state.items if item.layer in (LONG, PINNED)])
     return state

@@ -65,6 +65,13 @@ def units(messages: Sequence[Message]) -> list[Unit]:
     return result
 
 
+def unit_slices(messages: Sequence[Message]) -> list[list[Message]]:
+    """The messages of each unit."""
+    if not any(message.tool_calls for message in messages):  # the common case, much cheaper
+        return [[message] for message in messages]
+    return [list(messages[unit.first : unit.last + 1]) for unit in units(messages)]
+
+
 def awaited(messages: Sequence[Message]) -> list[str]:
     """Ids of calls in these messages that have no result yet, in order."""
     waiting: dict[str, None] = {}
@@ -129,6 +136,8 @@ def repair(messages: Sequence[Message]) -> list[Message]:
     Results come right after their call; a missing one is replaced by a fixed mark; a result whose call
     is not here becomes a marked user message. Repairing twice changes nothing.
     """
+    if not any(message.tool_calls or message.role == "tool" for message in messages):
+        return list(messages)
     result_of: dict[tuple[int, str], int] = {}
     waiting: dict[str, int] = {}
     matched: set[int] = set()

@@ -205,6 +205,17 @@ _last_user = Query(
     .order_by(messages.c.seq.desc())
     .limit(1)
 )
+_last_model = Query(
+    select(messages.c.model_variant)
+    .where(
+        messages.c.chat == P("of"),
+        messages.c.seq > P("after"),
+        messages.c.role == "assistant",
+        messages.c.model_variant.is_not(None),
+    )
+    .order_by(messages.c.seq.desc())
+    .limit(1)
+)
 _hashes = Query(
     select(messages.c.sha256)
     .where(messages.c.chat == P("of"), messages.c.seq.between(P("first"), P("last")))
@@ -267,6 +278,12 @@ def messages_between(connection: Connection, key: int, first: int, last: int) ->
 def last_user_seq(connection: Connection, key: int) -> int:
     row = _last_user(connection, of=key).fetchone()
     return int(row[0]) if row else 0
+
+
+def last_model(connection: Connection, key: int, after: int) -> str | None:
+    """The model of the newest reply that names one, among the messages after a position."""
+    row = _last_model(connection, of=key, after=after).fetchone()
+    return str(row[0]) if row else None
 
 
 def message_ids(connection: Connection, key: int, first: int, last: int) -> list[str]:

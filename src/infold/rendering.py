@@ -1,0 +1,117 @@
+"""The pieces of a context as text: memory blocks, the bridge, sources, plain lines. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from infold.context import View
+from infold.folding.extractive import digest
+from infold.items import FACT, LEAF, LONG, Item, render
+from infold.messages import Message
+from infold.tokens import MESSAGE_OVERHEAD, count, count_cached
+
+# Fixed first lines. They mark what infold put into a request, so that it is never taken for conversation.
+POLICY_SNIPPET = (
+    "[infold memory policy] The memory below was written from earlier messages of this chat. Treat it as background: "
+    "prefer what the user says now, never invent what it does not say, and do not mention it unless asked."
+)
+PINS_HEADER = "[infold memory] Pinned, always valid:"
+FACTS_HEADER = "[infold memory] Known facts:"
+SUMMARY_HEADER = "[infold memory] What earlier messages of this chat established:"
+LEAVES_HEADER = "[infold memory] From messages folded recently:"
+SOURCES_HEADER = "[infold sources] Retrieved for the next question:"
+BRIDGE_HEADER = "[infold bridge]"
+BACKGROUND = "BACKGROUND – PRIOR CONVERSATION SUMMARY (use only if relevant):"
+
+
+class Block:
+    """A section that is one system message made of items."""
+
+    __slots__ = ("_cache", "empty", "header", "items", "reason")
+
+    def __init__(self, header: str, items: Sequence[Item], reason: str, cache: dict[Any, Any], empty: str = "") -> None:
+        self.header = header
+        self.items = list(items)
+        self.reason = reason
+        self.empty = empty
+        """What it says without items; nothing: it is left out."""
+        self._cache = cache
+
+    def _rendered(self) -> tuple[str, int]:
+        key = (self.header, *(item.id for item in self.items))
+        found: tuple[str, int] | None = self._cache.get(key)
+        if found is None:
+            body = render(self.items) or self.empty
+            text = f"{self.header}\n{body}" if body else ""
+            found = self._cache[key] = (text, MESSAGE_OVERHEAD + count(text) if text else 0)
+        return found
+
+    @property
+    def text(self) -> str:
+        return self._rendered()[0]
+
+    @property
+    def tokens(self) -> int:
+        return self._rendered()[1]
+
+
+def memory_blocks(view: View) -> dict[str, Block]:
+    """The sections of memory; what has none of its own in the policy's order is part of the summary."""
+    layers: dict[str, list[Item]] = {FACT: [], LONG: [], LEAF: []}
+    for item in view.items:
+        layers.get(item.layer, layers[LONG]).append(item)  # a damaged row is still shown
+    header, empty = SUMMARY_HEADER, ""
+    if view.policy.name == "chain" and view.depth >= 0:
+        header, empty = f"[summary-depth:{view.depth}] {SUMMARY_HEADER}", "(nothing durable)"
+    blocks = {
+        "pins": Block(PINS_HEADER, view.pins, "pinned", view.cache),
+        "facts": Block(FACTS_HEADER, layers[FACT], "lasting facts", view.cache),
+        "summary": Block(header, layers[LONG], "folded messages", view.cache, empty),
+        "leaves": Block(LEAVES_HEADER, layers[LEAF], "recently folded messages", view.cache),
+    }
+    for name in ("leaves", "facts", "pins"):
+        if name not in view.policy.order:
+            blocks["summary"].items = [*blocks[name].items, *blocks["summary"].items]
+            blocks[name].items = []
+    return blocks
+
+
+def memory_tokens(view: View) -> int:
+    """Tokens of everything memory adds to a request when nothing is trimmed."""
+    return sum(block.tokens for block in memory_blocks(view).values())
+
+
+def bridge_text(places: tuple[int, int, int], hidden: Sequence[Message], reserve: int, cache: dict[Any, Any]) -> str:
+    """Range, count, and as many digests as fit the reserve: the newest are kept, shown in order."""
+    key = ("bridge", places, reserve)
+    if key not in cache:
+        first, last, number = places
+        noun = "message" if number == 1 else "messages"
+        head = f"{BRIDGE_HEADER} Messages {first}–{last} ({number} {noun}) are not shown in full."
+        room = reserve - MESSAGE_OVERHEAD - count(head + "\n") - 1
+        lines: list[str] = []
+        for message in reversed(hidden):
+            line = f"- {digest(message)}\n"
+            room -= count(line)
+            if room < 0:
+                break
+            lines.append(line)
+        cache[key] = f"{head}\n{''.join(reversed(lines))}".rstrip("\n")
+    text: str = cache[key]
+    return text
+
+
+def system_message(text: str) -> Message:
+    """What infold says itself, as a message."""
+    return Message("system", text, tokens=MESSAGE_OVERHEAD + count_cached(text))
+
+
+def plain_line(message: Message) -> str:
+    """A message as a line of the plain prompt."""
+    label = {"user": "User", "assistant": "Assistant", "tool": "Tool"}.get(message.role, "System")
+    if not message.tool_calls:
+        return f"{label}: {message.text}"
+    functions = [call.get("function") or call.get("custom") or {} for call in message.tool_calls]
+    calls = ", ".join(f"{f.get('name')}({f.get('arguments', f.get('input', ''))})" for f in functions)
+    return f"{label}: {message.text} [calls {calls}]".replace(":  [", ": [")
