@@ -112,9 +112,9 @@ def check_wire(messages: list[dict[str, Any]]) -> None:
 
 def check_excerpt(shown: dict[str, Any], said: dict[str, Any]) -> None:
     """What is shown of a message is all of it, or its head and tail with a mark between."""
-    whole, text = parse(said).text, parse(shown).text
+    whole, text = parse(said).text or said.get("refusal", ""), parse(shown).text or shown.get("refusal", "")
     if said["role"] == "tool" and shown["role"] == "user":
-        text = text.removeprefix("[tool result without its call] ")
+        whole = f"[tool result without its call] {whole}"
     if whole == text or (not text and said.get("tool_calls")):
         return
     head, mark, rest = text.partition("[…")

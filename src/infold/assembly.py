@@ -69,6 +69,7 @@ class _Draft:
         self.reserve = min(max(budget // BLOCKS, LEAST_BRIDGE), MOST_BRIDGE)
         self.cut = 0  # units of the tail that go to the bridge
         self.used = 0
+        self._starts: list[int] | None = None
 
     def _split(self, query: Message | None) -> None:
         """The question, what follows it (an agent at work), and the tail before it in whole units."""
@@ -195,6 +196,11 @@ class _Draft:
 
     def _turn_starts(self) -> list[int]:
         """Units of the tail before the question that open a turn."""
+        if self._starts is None:
+            self._starts = self._find_starts()
+        return self._starts
+
+    def _find_starts(self) -> list[int]:
         closed = self.tail[: self.closed]
         flat = [m for unit in closed for m in unit]
         firsts = [turn.first for turn in turns(flat)]

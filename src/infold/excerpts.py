@@ -35,8 +35,8 @@ def caps(messages: Sequence[Message], room: int, floor: int = MIN_EXCERPT) -> li
 
 def _least(message: Message, floor: int) -> int:
     """Tokens of a message that shows next to nothing of itself."""
-    bare = _without_arguments(replace(message, extra={}, content="" if message.content is not None else None))
-    return message_tokens(bare) + (floor if message.text else 0)
+    bare, text = _bare(message)
+    return message_tokens(_without_arguments(bare)) + (floor if text else 0)
 
 
 def excerpt_message(message: Message, cap: int) -> Message | None:
@@ -45,9 +45,8 @@ def excerpt_message(message: Message, cap: int) -> Message | None:
         return message
     left_out = message.tokens - cap
     mark = f"\n[… about {left_out} tokens left out; the ledger keeps the whole message …]\n" if cap >= 80 else " […] "
-    text = message.text
     # What the provider does not need goes first: reasoning and other fields, then images and files.
-    short = replace(message, extra={}, content="" if message.content is not None else None)
+    short, text = _bare(message)
     frame = message_tokens(short)
     if frame > cap and message.tool_calls:
         per_call = max(0, cap - message_tokens(_without_arguments(short))) // len(message.tool_calls)
@@ -55,10 +54,21 @@ def excerpt_message(message: Message, cap: int) -> Message | None:
         frame = message_tokens(short)
     if frame > cap:
         return None
-    if text and message.content is not None:
+    if text:
         short = replace(short, content=excerpt(text, cap - frame, mark))
     tokens = message_tokens(short)
     return replace(short, tokens=tokens) if tokens <= cap else None
+
+
+def _bare(message: Message) -> tuple[Message, str]:
+    """The message without its text and extra fields, and the text."""
+    if message.content is not None:
+        return replace(message, extra={}, content=""), message.text
+    if message.tool_calls:
+        return replace(message, extra={}), ""
+    # Neither content nor calls: what it says stands in an extra field, such as a refusal.
+    said = "\n".join(value for value in message.extra.values() if isinstance(value, str))
+    return replace(message, extra={}, content=""), said
 
 
 def _without_arguments(message: Message) -> Message:

@@ -28,7 +28,7 @@ BACKGROUND = "BACKGROUND – PRIOR CONVERSATION SUMMARY (use only if relevant):"
 class Block:
     """A section that is one system message made of items."""
 
-    __slots__ = ("_cache", "empty", "header", "items", "reason")
+    __slots__ = ("_cache", "_known", "empty", "header", "items", "reason")
 
     def __init__(self, header: str, items: Sequence[Item], reason: str, cache: dict[Any, Any], empty: str = "") -> None:
         self.header = header
@@ -37,8 +37,14 @@ class Block:
         self.empty = empty
         """What it says without items; nothing: it is left out."""
         self._cache = cache
+        self._known: tuple[int, tuple[str, int]] = (-1, ("", 0))
 
     def _rendered(self) -> tuple[str, int]:
+        if self._known[0] != len(self.items):  # items only ever leave
+            self._known = (len(self.items), self._look_up())
+        return self._known[1]
+
+    def _look_up(self) -> tuple[str, int]:
         key = (self.header, *(item.id for item in self.items))
         found: tuple[str, int] | None = self._cache.get(key)
         if found is None:
@@ -93,7 +99,7 @@ def bridge_text(places: tuple[int, int, int], hidden: Sequence[Message], reserve
         lines: list[str] = []
         for message in reversed(hidden):
             line = f"- {digest(message)}\n"
-            room -= count(line)
+            room -= count_cached(line)
             if room < 0:
                 break
             lines.append(line)

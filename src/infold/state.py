@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any
 
 from infold.context import View
 from infold.items import LONG, PINNED, Item, block_tokens
 from infold.ledger import store
 from infold.ledger.store import ChatRow, Connection, FoldRow
-from infold.messages import Message, canonical_json
+from infold.messages import Message
 from infold.policy import Marks, Policy, Situation
 from infold.rendering import memory_tokens
 from infold.tokens import MESSAGE_OVERHEAD, REQUEST_OVERHEAD, count_cached
@@ -117,15 +117,16 @@ def load(connection: Connection, key: int, cached: State | None) -> State | None
     if row.last_seq > cached.row.last_seq:
         for message in store.messages_between(connection, key, cached.row.last_seq + 1, row.last_seq):
             cached.append(message)
+    if cached.row.marks != row.marks:
+        cached.marks = marks_from(row.marks)
     cached.row = row
-    cached.marks = marks_from(row.marks)
     return cached
 
 
 def _read(connection: Connection, row: ChatRow) -> State:
     first = max(row.cursor + 1, row.last_seq - WINDOW + 1)
     messages = store.messages_between(connection, row.key, first, row.last_seq)
-    model = store.last_model(connection, row.key, row.last_seq - WINDOW)
+    model = store.last_model(connection, row.key, row.last_seq - 500)
     state = State(
         row,
         Policy.from_json(json.loads(row.policy)),
@@ -157,7 +158,8 @@ def asked(connection: Connection, state: State) -> tuple[Message, ...]:
 
 
 def marks_json(marks: Marks) -> str:
-    return canonical_json(asdict(marks))
+    armed = "true" if marks.armed else "false"
+    return f'{{"armed":{armed},"head":{marks.head},"safety":{marks.safety}}}'
 
 
 def marks_from(text: str) -> Marks:

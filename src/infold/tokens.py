@@ -75,7 +75,7 @@ def _slices(text: str) -> Iterator[str]:
     yield text[at:]
 
 
-@functools.lru_cache(maxsize=512)
+@functools.lru_cache(maxsize=2048)
 def count_cached(text: str) -> int:
     """`count` for texts that come back: rendered memory, system prompts."""
     return count(text)

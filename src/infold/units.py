@@ -85,18 +85,17 @@ def awaited(messages: Sequence[Message]) -> list[str]:
 
 def turns(messages: Sequence[Message]) -> list[Turn]:
     """Split messages into turns. A user message opens one unless it joins user messages of the same speaker."""
-    starts: list[int] = []
-    speaker: tuple[str, str | None] | None = None
+    starts = [0] if messages else []
+    role: str | None = None
+    name: str | None = None
     for at, message in enumerate(messages):
-        if message.role in ("system", "developer"):
-            if at == 0:
-                starts.append(0)
+        now = message.role
+        if now == "user":
+            if role is not None and (role != "user" or message.name != name):
+                starts.append(at)
+        elif now in ("system", "developer"):
             continue
-        now = (message.role, message.name)
-        opens = message.role == "user" and speaker is not None and now != speaker
-        if at == 0 or opens:
-            starts.append(at)
-        speaker = now
+        role, name = now, message.name
     ends = [start - 1 for start in starts[1:]] + [len(messages) - 1]
     result = [Turn(first, last, True) for first, last in zip(starts, ends, strict=False)]
     if result and not _answered(messages):

@@ -35,7 +35,8 @@ class _Cue:
         return None if self.words.isdisjoint(words) else self.pattern.search(sentence)
 
 
-_WORD = re.compile(r"[^\W\d_]+(?:'[a-z]+)?")
+_EDGES = " .,;:!?()[]{}\"“”«»'…"
+_MARKS = frozenset("-*•–#0123456789")
 _CODE = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
 _QUOTE = re.compile(r"^[ \t]*>.*$", re.MULTILINE)
 _SENTENCE = re.compile(r"(?<=[.!?。！？])(?:[\"')\]]*)\s+|\n+|(?<=[。！？])")
@@ -62,7 +63,7 @@ _DECISION = _Cue(
     r"|switch(?:ing|ed)? (?:to|from)|no longer|not .{2,40} any ?more|final (?:choice|decision|answer)|agreed:)\b",
 )
 _COMMITMENT = _Cue(
-    "will shall i'll we'll you'll he'll she'll they'll going remind todo do action due still owe owes promised pending waiting",
+    "will shall i'll we'll you'll he'll she'll they'll going remind todo to-do action due still owe owes promised pending waiting",
     r"\b(?:(?:i|we|you|he|she|they|[A-Z][a-z]+)(?:'ll| will| shall| is going to| am going to|'m going to) "
     r"(?:send|call|e-?mail|write|check|review|prepare|deliver|finish|pay|book|order|update|fix|get back|follow up"
     r"|let you know|bring|draft|submit|share|confirm|ask|talk|sign|pick up|drop off|upload|deploy|merge|test|look into"
@@ -106,6 +107,10 @@ _REPLACES = _Cue(
     r"|(?:^|[:,;.] )(?:the )?([^,.;:!?]{3,40}) (?:is|are) (?:out|off|cancell?ed|dead)\b",
 )
 
+_CUES = frozenset().union(
+    *(cue.words for cue in (_DECISION, _COMMITMENT, _CONSTRAINT, _BIOGRAPHY, _PREFERENCE, _GOAL, _SAID_DONE))
+)
+
 _IDENTIFIER = re.compile(
     r"https?://[^\s<>\")\]]+"
     r"|[\w.+-]+@[\w-]+(?:\.[\w-]+)+"
@@ -115,7 +120,6 @@ _IDENTIFIER = re.compile(
     r"|\b(?=[A-Z0-9]{6}\b)(?=[A-Z0-9]*\d)(?=[A-Z0-9]*[A-Z])[A-Z0-9]{6}\b"
     r"|#\d{2,}\b"
 )
-_MAY_NAME = re.compile(r"\d|@|[^\s]/|\w\.\w")
 _FIGURE = re.compile(r"[$€£]\s?\d[\d,.]*\d?|\b\d[\d,.:/-]*\d\b|\b\d+\s?%|\b\d+\b")
 _KEY = _rx(
     r"^(?:\w+_)?(?:id|number|code|status|total|amount|price|cost|date|due|deadline|version|name|error|url|email|path)$"
@@ -137,13 +141,19 @@ def extract(message: Message) -> list[Candidate]:
     speaker = "Assistant" if message.role == "assistant" else message.name or "User"
     found: list[Candidate] = []
     named: list[str] = []
-    for sentence in _SENTENCE.split(text):
-        sentence = _LIST_MARK.sub("", sentence or "").strip() if sentence else ""
+    for part in _SENTENCE.split(text):
+        sentence = part.strip() if part else ""
         if len(sentence) < 8:
             continue
-        if _MAY_NAME.search(sentence):
-            named.extend(_IDENTIFIER.findall(sentence))
-        words = frozenset(_WORD.findall(sentence.lower()))
+        if sentence[0] in _MARKS or "**" in sentence or "`" in sentence:
+            sentence = _LIST_MARK.sub("", sentence).strip()
+        tokens = [token.strip(_EDGES) for token in sentence.split()]
+        for token in tokens:
+            if not token.isalpha() and not token.isdecimal():
+                named.extend(_IDENTIFIER.findall(token))
+        words = frozenset([token.lower() for token in tokens])
+        if _CUES.isdisjoint(words):
+            continue
         section, fact = _classify(sentence, words, message.role)
         if not section or len(found) >= MAX_ITEMS:
             continue
