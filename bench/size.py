@@ -18,7 +18,7 @@ from rich.table import Table
 
 from bench.common import ROOT, Figure, console, fill, folder, report, tracked, url
 from bench.talk import Talk
-from infold.memory import Memory
+from infold import Memory
 
 MESSAGES = 100_000
 SHORT = 1_000

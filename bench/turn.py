@@ -8,22 +8,20 @@ from __future__ import annotations
 
 import argparse
 import cProfile
-import pstats
 import re
 import sqlite3
 import time
 from collections.abc import Sequence
 from pathlib import Path
 from statistics import mean, median
+from types import CodeType
 from typing import Any
 
 from rich.table import Table
 
 from bench.common import Figure, console, fill, folder, percentile, report, tracked, url
 from bench.talk import Talk, Wire
-from infold.chat import Chat
-from infold.ledger.store import Event
-from infold.memory import Memory
+from infold import Chat, Event, Memory
 
 BUDGET = 2000
 BLOCKS, TURNS = 40, 25
@@ -232,17 +230,28 @@ def profile(turns: int = 2000, rows: int = 25) -> None:
         timed.run(prepared)
         profiler.disable()
         timed.memory.close()
-    stats: dict[tuple[str, int, str], tuple[int, int, float, float, object]] = pstats.Stats(profiler).stats  # type: ignore[attr-defined]
-    total = sum(own for _, _, own, _, _ in stats.values())
+    # Added up here: pstats keeps only one of several functions with the same name and place, such as the
+    # __init__ of dataclasses.
+    found: dict[str, tuple[int, float, float]] = {}
+    for entry in profiler.getstats():
+        name = _named(entry.code)
+        calls, own, whole = found.get(name, (0, 0.0, 0.0))
+        found[name] = (calls + entry.callcount, own + entry.inlinetime, whole + entry.totaltime)
+    total = sum(own for _, own, _ in found.values())
     table = Table(title=f"{rows} costliest functions of {turns:,} turns, {total / turns * 1e3:.2f} ms a turn profiled")
     table.add_column("function", no_wrap=True)
     for heading in ("calls a turn", "own µs", "share", "with callees"):
         table.add_column(heading, justify="right")
-    for (file, line, name), (_, calls, own, whole, _) in sorted(stats.items(), key=lambda s: -s[1][2])[:rows]:
-        where = _BUILT_IN.sub(r"\2.\1", name) if file == "~" else f"{Path(file).name}:{line} {name}"
+    for name, (calls, own, whole) in sorted(found.items(), key=lambda pair: -pair[1][1])[:rows]:
         per_turn = f"{calls / turns:.1f}", f"{own / turns * 1e6:.0f}"
-        table.add_row(where, *per_turn, f"{own / total:.1%}", f"{whole / total:.1%}")
+        table.add_row(name, *per_turn, f"{own / total:.1%}", f"{whole / total:.1%}")
     console.print(table)
+
+
+def _named(code: CodeType | str) -> str:
+    if isinstance(code, str):
+        return _BUILT_IN.sub(r"\2.\1", code)
+    return f"{Path(code.co_filename).name}:{code.co_firstlineno} {code.co_name}"
 
 
 def main() -> None:

@@ -32,8 +32,9 @@ def words(tokens: int, salt: str = "") -> str:
     text = f"{salt} " if salt else ""
     text += "word " * max(0, tokens - count(text.strip()))
     text = text.strip()
-    while text and count(text) > tokens:
+    while count(text) > tokens and " " in text:
         text = text.rsplit(" ", 1)[0]
+    assert count(text) == tokens or not salt, f"the salt {salt!r} alone has more than {tokens} tokens"
     return text
 
 

@@ -104,7 +104,7 @@ def test_duplicate_id_with_other_content_is_refused(memory: Memory) -> None:
     with pytest.raises(DuplicateIdError, match="'m1' is taken"):
         chat.add(user("second"), id="m1")
     with pytest.raises(MessageError, match="single message"):
-        chat.add([user("a"), user("b")], id="m2")
+        chat.add([user("a"), user("b")], id="m2")  # type: ignore[call-overload]
     assert [m.text for m in chat.messages()] == ["first"]
 
 

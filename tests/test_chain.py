@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from infold import Chat, Memory, Message, SummarizationConfig
-from infold.policy import Marks, Plan, Situation, decide
 from infold.tokens import REQUEST_OVERHEAD
+from infold.triggers import Marks, Plan, Situation, decide
 from tests.conftest import assistant, call, result, tokens_of, user, words
 from tests.test_rolling import folds, reasons, seqs, sized
 
@@ -102,7 +102,7 @@ def test_B2_a_check_below_reset_arms_again(armed: bool, tokens: int, after: bool
 
 def test_B2_a_fold_disarms_and_restarts_the_counters() -> None:
     _, marks = decide(SummarizationConfig().to_policy(), situation(since=37))
-    assert marks == Marks(armed=False, head=37)
+    assert marks == Marks(armed=False, head=37, seen=37)
 
 
 @pytest.mark.parametrize(("total", "expected"), [(799, []), (800, ["ratio"]), (999, ["ratio"]), (1000, ["emergency"])])

@@ -147,6 +147,15 @@ def test_C4_the_tail_gives_way_in_whole_turns(url: str) -> None:
             assert tail[0]["role"] == "user", budget
 
 
+@pytest.mark.parametrize("sizes", [(350, 1200, 1200, 1275), (350, 1800, 1875)], ids=["three", "two"])
+def test_C3_turns_stay_while_they_fit(memory: Memory, sizes: tuple[int, ...]) -> None:
+    chat = memory.chat("a", config=preset("chunked", chunk_tokens=100_000))
+    for n, size in enumerate(sizes):
+        chat.add(turn(n, size - 4))
+    context = chat.context("And now?", max_tokens=8000)  # all but the oldest fit
+    assert context.bridge == (1, 2, 2)
+
+
 def test_C4_the_prompt_budget_is_3000(memory: Memory) -> None:
     chat = memory.chat("a", preset="chunked", context_window=200_000)
     chat.add(turn(0, 400))

@@ -9,8 +9,8 @@ import pytest
 
 from infold import BudgetError, Chat, Context, Memory, preset
 from infold.items import Item, render
-from infold.policy import shares
 from infold.tokens import REQUEST_OVERHEAD, count
+from infold.triggers import shares
 from infold.units import turns
 from tests.conftest import assistant, call, result, tokens_of, turn, user, words
 
@@ -115,7 +115,7 @@ def test_default_emergency_at_a_full_window(memory: Memory, short: int) -> None:
     chat.add(user(words(8192 - used - 4 - short, "q")))
     assert [reason for reason, _, _ in folds(chat)] == ["emergency"] * (1 - short)
     kept = turns(chat.memory.recent_messages)
-    assert [t.complete for t in kept] == [True] * (1 + 2 * short) + [False]
+    assert [t.complete for t in kept] == [True] * (2 + short) + [False]
 
 
 def test_default_caps(memory: Memory) -> None:

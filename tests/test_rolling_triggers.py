@@ -9,8 +9,8 @@ import pytest
 
 from infold import Memory, preset
 from infold.messages import parse
-from infold.policy import Marks, Plan, Situation, decide
 from infold.tokens import REQUEST_OVERHEAD, count, tools_tokens
+from infold.triggers import Marks, Plan, Situation, decide
 from tests.conftest import assistant, call, result, tokens_of, user, words
 from tests.test_rolling import ROLLING, folds, reasons, seqs, sized, talk
 
@@ -185,4 +185,4 @@ def test_A6_agent_loop_folds_before_the_next_request(memory: Memory) -> None:
 
 def test_A9_decide_is_a_function_of_the_situation() -> None:
     now = situation(TWELVE, tokens=500, users=6)
-    assert decide(ROLLING, now) == decide(ROLLING, replace(now)) == (Plan(6, "overflow"), Marks(False, 0, 12))
+    assert decide(ROLLING, now) == decide(ROLLING, replace(now)) == (Plan(6, "overflow"), Marks(False, 0, 12, 12))

@@ -11,27 +11,22 @@ import re
 import shutil
 import sqlite3
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, seed, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import (
-    RuleBasedStateMachine,
-    initialize,
-    invariant,
-    precondition,
-    rule,
-    run_state_machine_as_test,
-)
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+from hypothesis.stateful import run_state_machine_as_test as run_machine
 
 from infold import BudgetError, DuplicateIdError, Memory, Message, OrphanResultError, summarize_memory
-from infold.assembly import POLICY_SNIPPET
 from infold.context import Context
 from infold.items import line_tokens
 from infold.messages import parse
 from infold.presets import PRESETS
+from infold.rendering import POLICY_SNIPPET
 from infold.tokens import MESSAGE_OVERHEAD, REQUEST_OVERHEAD, count, message_tokens, tools_tokens
 from infold.units import units
 
@@ -39,14 +34,9 @@ from .conftest import assistant, call, counted_ids, result, ticking_clock, token
 
 FUZZ = int(os.environ.get("INFOLD_FUZZ", "0"))
 SETTINGS = settings(
-    max_examples=24 * max(FUZZ, 1),
-    stateful_step_count=25,
-    derandomize=not FUZZ,
-    database=None,
-    deadline=None,
-    print_blob=bool(FUZZ),
-    suppress_health_check=list(HealthCheck),
-)
+    max_examples=24 * max(FUZZ, 1), stateful_step_count=25, derandomize=not FUZZ, print_blob=bool(FUZZ),
+    database=None, deadline=None, suppress_health_check=list(HealthCheck),
+)  # fmt: skip
 
 ROOM = 120  # what a question, a bridge and headings need beside system prompt and pins
 BUDGETS = (60, 90, 125, 200, 350, 700, 1500, 4000, 20_000)
@@ -54,26 +44,28 @@ SYSTEMS = (None, "You are terse.", words(150, "system"))
 PINS = ("Never call before 9.", "Cost centre 4711]);", words(100, "pin"), words(700, "pin"))
 SIZES = (0, 1, 10, 60, 400, 2000, 20_000)
 FACTS = (
-    "My budget for trip {n} is {n}50 euros.",
-    "I prefer window seats on flight LH{n}1.",
-    "Let's use Postgres 1{n}.2.0 instead of MySQL.",
-    "I will send invoice INV-{n}7 by Friday.",
-    "My name is Ana and I live in Porto.",
+    "My budget for trip {n} is {n}50 euros.", "I prefer window seats on flight LH{n}1.", "I am allergic to peanuts.",
+    "Let's use Postgres 1{n}.2.0 instead of MySQL.", "I will send invoice INV-{n}7 by Friday.", "My name is Ana.",
     "We decided to cancel plan {n}; no more than {n} people may come.",
-    "I am allergic to peanuts.",
-)
+)  # fmt: skip
 TOOLS = ({"type": "function", "function": {"name": "lookup", "description": "Look things up", "parameters": {}}},)
 GARBAGE: dict[str, object] = {
     "empty": "", "number": 42, "nothing": None, "nul": "- a\x00b", "surrogate": "- half \ud800 pair",
     "endless": "- " + words(5000, "endless"), "blank": "\n \n## Facts\n",
 }  # fmt: skip
 MODES = ("works", "works", "works", "raises", "transcript", *GARBAGE)
-MEDDLES = ("add", "fold", "pin", "rewind", "policy")
+MEDDLES = ("", "", "add", "fold", "pin", "rewind", "policy")
 
 small = st.sampled_from([SIZES[at] for at in (2, 2, 2, 3, 3, 3, 0, 1, 4, 4, 5, 6)])
 facts = st.sampled_from(FACTS)
 texts = st.one_of(facts, small, facts, small)
+budgets = st.one_of(st.integers(60, 300), st.integers(60, 20_000), st.integers(-4, 4))
 pick = st.integers(0, 1000)
+odd = st.sampled_from((False, False, False, True))
+
+
+def at_of(values: Sequence[object]) -> st.SearchStrategy[int]:
+    return st.integers(0, len(values) - 1)
 
 
 @functools.cache
@@ -144,10 +136,7 @@ class ChatMachine(RuleBasedStateMachine):
         self.observer = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
 
     @initialize(
-        system=st.sampled_from(range(len(SYSTEMS))),
-        window=st.sampled_from((256, 1000, 8192)),
-        wait=st.booleans(),
-        model=st.booleans(),
+        system=at_of(SYSTEMS), window=st.sampled_from((256, 1000, 8192)), wait=st.booleans(), model=st.booleans()
     )
     def begin(self, system: int, window: int, wait: bool, model: bool) -> None:
         self.system, self.window = SYSTEMS[system], window
@@ -216,23 +205,18 @@ class ChatMachine(RuleBasedStateMachine):
             self.said = before
             raise
 
-    @rule(text=texts, name=st.sampled_from((None, None, None, None, "bo")), parts=st.sampled_from((0, 0, 0, 1)))
-    def add_user(self, text: int | str, name: str | None, parts: int) -> None:
+    @rule(text=texts, role=st.sampled_from(("user", "user", "assistant", "assistant", "system")), odd=odd)
+    def add_message(self, text: int | str, role: str, odd: bool) -> None:
         said = self.text(text)
-        image = {"type": "image_url", "image_url": {"url": "https://example.org/a.png", "detail": "low"}}
-        content: Any = [{"type": "text", "text": said}, image] if parts else said
-        self.add(user(content, **({"name": name} if name else {})))
+        message = {"role": role, "content": said}
+        if odd and role == "user":
+            image = {"type": "image_url", "image_url": {"url": "https://example.org/a.png", "detail": "low"}}
+            message = user([{"type": "text", "text": said}, image], name="bo")
+        elif odd and role == "assistant" and said:
+            message = assistant(None, refusal=said)
+        self.add(message)
 
-    @rule(text=texts, refusal=st.sampled_from((False, False, False, False, True)))
-    def add_assistant(self, text: int | str, refusal: bool) -> None:
-        said = self.text(text)
-        self.add(assistant(None, refusal=said) if refusal and said else assistant(said))
-
-    @rule(text=texts)
-    def add_system(self, text: int | str) -> None:
-        self.add({"role": "system", "content": self.text(text)})
-
-    @rule(number=st.integers(1, 3), again=st.sampled_from((False, False, False, True)), text=small)
+    @rule(number=st.integers(1, 3), again=odd, text=small)
     def add_call(self, number: int, again: bool, text: int) -> None:
         start = 0 if again else self.made  # some providers use the same ids again and again
         ids = [f"call-{start}-{at}" for at in range(number)]
@@ -286,7 +270,7 @@ class ChatMachine(RuleBasedStateMachine):
         self.just_added = False
         self.chat.fold()
 
-    @rule(which=st.sampled_from(range(len(PINS))))
+    @rule(which=at_of(PINS))
     def pin(self, which: int) -> None:
         text = PINS[which]
         taken = sum(line_tokens(pin) for pin in self.pins.values())
@@ -316,14 +300,10 @@ class ChatMachine(RuleBasedStateMachine):
         self.policy = name
         self.chat.set_policy(name)
 
-    @rule(mode=st.sampled_from(MODES))
-    def model_behaves(self, mode: str) -> None:
-        self.mode = mode
-
     @precondition(lambda self: self.model)
-    @rule(meddle=st.sampled_from(MEDDLES))
-    def others_meddle(self, meddle: str) -> None:
-        self.meddle = meddle
+    @rule(mode=st.sampled_from(MODES), meddle=st.sampled_from(MEDDLES))
+    def summarizer_behaves(self, mode: str, meddle: str) -> None:
+        self.mode, self.meddle = mode, meddle
 
     @rule(wait=st.booleans(), model=st.booleans())
     def reopen(self, wait: bool, model: bool) -> None:
@@ -332,12 +312,7 @@ class ChatMachine(RuleBasedStateMachine):
 
     # Reading -----------------------------------------------------------------------------------------------
 
-    @rule(
-        budget=st.one_of(st.integers(60, 300), st.integers(60, 20_000), st.integers(-4, 4)),
-        query=st.one_of(st.none(), texts),
-        sources=st.lists(small, max_size=3),
-        tools=st.booleans(),
-    )
+    @rule(budget=budgets, query=st.one_of(st.none(), texts), sources=st.lists(small, max_size=3), tools=st.booleans())
     def context(self, budget: int, query: int | str | None, sources: list[int], tools: bool) -> None:
         more: dict[str, Any] = {"query": None if query is None else self.text(query)}
         more["sources"] = [f"source {at} {sized(size)}" for at, size in enumerate(sources)]
@@ -451,4 +426,4 @@ def test_F1_F2_F4_F9_any_sequence_of_operations_keeps_every_promise(preset: str)
     machine: type[RuleBasedStateMachine] = type("Machine", (ChatMachine,), {"preset": preset})
     if not FUZZ:
         machine = seed(sum(preset.encode()))(machine)  # other sequences for each preset, the same ones every time
-    run_state_machine_as_test(machine, settings=SETTINGS)
+    run_machine(machine, settings=SETTINGS)

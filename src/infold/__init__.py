@@ -18,7 +18,7 @@ _HOMES = {
     "Context": "context",
     "Message": "messages",
     "Item": "items",
-    "Event": "ledger.store",
+    "Event": "ledger.rows",
     "Proof": "audit",
     "Policy": "policy",
     "Settings": "presets",
@@ -72,7 +72,7 @@ if TYPE_CHECKING:
     from infold.errors import UnknownPresetError as UnknownPresetError
     from infold.folding.text import summarize_memory as summarize_memory
     from infold.items import Item as Item
-    from infold.ledger.store import Event as Event
+    from infold.ledger.rows import Event as Event
     from infold.memory import ChatInfo as ChatInfo
     from infold.memory import Memory as Memory
     from infold.messages import Message as Message

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, overload
 
 from infold.memory import ChatInfo, Memory
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from infold.chat import Chat, MessageLike
     from infold.context import Context
     from infold.folder import Summarizer
-    from infold.ledger.store import Event
+    from infold.ledger.rows import Event
     from infold.messages import Message
     from infold.policy import Policy
     from infold.presets import SummarizationConfig
@@ -134,6 +134,27 @@ class AsyncChat:
     def id(self) -> str:
         return self._chat.id
 
+    @overload
+    async def add(
+        self,
+        message: MessageLike,
+        *,
+        id: str | None = None,
+        created_at: int | str | datetime | None = None,
+        model_variant: str | None = None,
+        repair: bool = False,
+    ) -> Message: ...
+
+    @overload
+    async def add(
+        self,
+        message: Iterable[MessageLike],
+        *,
+        created_at: int | str | datetime | None = None,
+        model_variant: str | None = None,
+        repair: bool = False,
+    ) -> list[Message]: ...
+
     async def add(
         self,
         message: MessageLike | Iterable[MessageLike],
@@ -144,9 +165,8 @@ class AsyncChat:
         repair: bool = False,
     ) -> Message | list[Message]:
         """See `Chat.add`."""
-        return await self._hop(
-            self._chat.add, message, id=id, created_at=created_at, model_variant=model_variant, repair=repair
-        )
+        add: Callable[..., Message | list[Message]] = self._chat.add
+        return await self._hop(add, message, id=id, created_at=created_at, model_variant=model_variant, repair=repair)
 
     async def context(
         self,

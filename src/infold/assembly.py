@@ -24,7 +24,7 @@ from infold.rendering import (
 from infold.tokens import MESSAGE_OVERHEAD, REQUEST_OVERHEAD, count, count_cached, message_tokens
 from infold.units import question, repair, turns, unit_slices
 
-LEAST_BRIDGE = 48  # tokens of a bridge that states its range and count
+LEAST_BRIDGE = 36  # tokens of a bridge that states its range and count
 MOST_BRIDGE = 400
 BLOCKS = 8  # the tail is trimmed in steps of this fraction of the budget
 
@@ -81,8 +81,12 @@ class _Draft:
             first = end = 0
             self.query = list(self.view.asked)
         else:
-            first, end = question(messages)
-            first = max(first, end - 1)  # the newest words of the question; earlier ones may be bridged
+            # Asked of the stored messages: a repaired orphan is a user message on the wire only.
+            first, end = question(self.view.messages)
+            asked = self.view.messages[end - 1] if first < end else None
+            # The newest words of the question; earlier ones may be bridged.
+            first = next((at for at, m in enumerate(messages) if m is asked), len(messages))
+            end = min(first + 1, len(messages))
             self.query = messages[first:end]
         self.tail = unit_slices(messages[:first])
         self.closed = len(self.tail)  # units before the question; the rest of the tail comes after it

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from infold.folder import GENESIS, fold_hash
 from infold.items import Item, line_tokens
 from infold.ledger import store
-from infold.ledger.store import ChatRow, Connection, FoldRow
+from infold.ledger.rows import ChatRow, FoldRow
+from infold.ledger.store import Connection
 from infold.policy import Policy
 from infold.tokens import message_tokens
 

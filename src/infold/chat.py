@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 from infold import reports
 from infold.access import Access
@@ -24,18 +24,20 @@ from infold.errors import (
     ReadOnlyDatabaseError,
 )
 from infold.failpoints import reach
-from infold.folder import fold_instantly
+from infold.folder import fold_instantly, rewind
 from infold.folding.extractive import extract
 from infold.items import line_tokens
 from infold.ledger import store
-from infold.ledger.store import Connection, Event
+from infold.ledger.rows import Event
+from infold.ledger.store import Connection
 from infold.messages import Message, canonical_json, parse
-from infold.policy import Policy, decide
+from infold.policy import Policy
 from infold.records import SummaryRecord
 from infold.reports import FoldStats, LastSummarization, MemoryState
 from infold.rewriter import Rewriter
-from infold.state import State, asked, load, marks_from, marks_json
+from infold.state import State, asked, load, marks_json
 from infold.tokens import message_tokens, tools_tokens
+from infold.triggers import decide
 from infold.units import awaited
 
 if TYPE_CHECKING:
@@ -59,6 +61,27 @@ class Chat:
         self.cache: State | None = None
 
     # Adding --------------------------------------------------------------------------------------------
+
+    @overload
+    def add(
+        self,
+        message: MessageLike,
+        *,
+        id: str | None = None,
+        created_at: int | str | datetime | None = None,
+        model_variant: str | None = None,
+        repair: bool = False,
+    ) -> Message: ...
+
+    @overload
+    def add(
+        self,
+        message: Iterable[MessageLike],
+        *,
+        created_at: int | str | datetime | None = None,
+        model_variant: str | None = None,
+        repair: bool = False,
+    ) -> list[Message]: ...
 
     def add(
         self,
@@ -154,7 +177,8 @@ class Chat:
             self._note_tools(tool_tokens)
         with self.reading() as (connection, state):
             view = state.view(() if question else asked(connection, state))
-            budget = max_tokens or state.policy.budget or int(state.policy.budget_share * state.context_window)
+            policy, window = state.policy, state.context_window
+            budget = max_tokens or min(policy.budget or int(policy.budget_share * window), window)
         budget = check_budget(budget - reserve_output, "max_tokens less reserve_output")
         context = assemble(view, budget, query=question, tools_tokens=tool_tokens, sources=sources or ())
         if log.isEnabledFor(logging.DEBUG):
@@ -241,7 +265,6 @@ class Chat:
         text = parse({"role": "user", "content": text}).text.strip() if isinstance(text, str) else ""
         if not text:
             raise MessageError("a pin must be a text that is not empty")
-        text = " ".join(text.split())
         tokens = line_tokens(text)
         with self.writing() as (connection, state):
             for pin in state.pins:
@@ -313,30 +336,11 @@ class Chat:
             known = store.message_by_id(connection, self._key, message_id)
             if known is None:
                 raise NotFoundError(f"this chat has no message {message_id!r}")
-            seq, row = known.seq, state.row
-            removed = row.last_seq - seq
+            removed = state.row.last_seq - known.seq
             if not removed:
                 return 0
-            store.delete_messages_after(connection, self._key, seq)
-            n = store.first_fold_past(connection, self._key, seq)
-            if n is not None:
-                store.undo_folds(connection, self._key, n)
-            folds = store.all_folds(connection, self._key)
-            newest = folds[-1] if folds else None
-            cursor = max((f.last_seq or 0 for f in folds if f.superseded_by is None), default=0)
-            marks = newest.marks if newest else marks_json(type(state.marks)())
-            users = store.users_until(connection, self._key, seq)
-            store.touch(connection, self._key, last_seq=seq, users=users, marks=marks)
-            store.advance(
-                connection, self._key, expected=row.version, cursor=cursor, folds=len(folds),
-                head_hash=newest.hash if newest else b"\0" * 32, marks=marks,
-            )  # fmt: skip
-            fresh = self.load(connection, None)
-            if not fresh.marks.armed and fresh.situation().ratio < fresh.policy.reset_ratio:
-                fresh.marks = replace(marks_from(marks), armed=True)
-                store.touch(connection, self._key, last_seq=seq, users=users, marks=marks_json(fresh.marks))
+            self.cache = rewind(connection, state, known.seq)
             event = self.record(connection, "rewound", {"to": message_id, "removed": removed})
-            self.cache = fresh
         self._memory.emit([event])
         return removed
 

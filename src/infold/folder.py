@@ -13,12 +13,14 @@ from infold.folding.merge import Change, fold_extractive, fold_text, roll_up
 from infold.folding.text import check_summary, read_summary
 from infold.items import LEAF, Item, render, total_tokens
 from infold.ledger import store
-from infold.ledger.store import Connection, Event, FoldRow
+from infold.ledger.rows import Event, FoldRow
+from infold.ledger.store import Connection
 from infold.messages import Message, canonical_json
-from infold.policy import Marks, Plan, Policy, tighter
+from infold.policy import Policy
 from infold.rendering import memory_tokens
 from infold.state import State, load, marks_json
 from infold.tokens import count
+from infold.triggers import Marks, Plan, tighter
 
 log = logging.getLogger("infold")
 
@@ -244,14 +246,7 @@ def commit(
     ):
         raise LostRaceError
     reach("fold.advanced")
-    fresh = load(connection, row.key, None)
-    assert fresh is not None
-    fresh.model = state.model
-    if not fresh.marks.armed and fresh.situation().ratio < fresh.policy.reset_ratio:  # the check right after a fold
-        fresh.marks = replace(fresh.marks, armed=True)
-        store.touch(
-            connection, row.key, last_seq=fresh.row.last_seq, users=fresh.row.users, marks=marks_json(fresh.marks)
-        )
+    fresh = _reloaded(connection, row.key)
     event = Event(
         "summarization",
         now,
@@ -269,6 +264,41 @@ def commit(
         row.id, depth, last - first + 1 if covers else 0, before.ratio, fresh.situation().request_tokens,
     )  # fmt: skip
     return fresh, event
+
+
+def rewind(connection: Connection, state: State, seq: int) -> State:
+    """Take back every message after a position, and every fold made since."""
+    key = state.row.key
+    store.delete_messages_after(connection, key, seq)
+    n = store.first_fold_past(connection, key, seq)
+    if n is not None:
+        store.undo_folds(connection, key, n)
+    folds = store.all_folds(connection, key)
+    newest = folds[-1] if folds else None
+    marks = newest.marks if newest else marks_json(Marks())
+    store.touch(connection, key, last_seq=seq, users=store.users_until(connection, key, seq), marks=marks)
+    store.advance(
+        connection,
+        key,
+        expected=state.row.version,
+        cursor=max((fold.last_seq or 0 for fold in folds if fold.superseded_by is None), default=0),
+        folds=len(folds),
+        head_hash=newest.hash if newest else GENESIS,
+        marks=marks,
+    )
+    return _reloaded(connection, key)
+
+
+def _reloaded(connection: Connection, key: int) -> State:
+    """The chat after its memory changed, with the check that may arm its trigger again."""
+    fresh = load(connection, key, None)
+    assert fresh is not None
+    if not fresh.marks.armed and fresh.situation().ratio < fresh.policy.reset_ratio:
+        fresh.marks = replace(fresh.marks, armed=True)
+        row = fresh.row
+        row.marks = marks_json(fresh.marks)
+        store.touch(connection, key, last_seq=row.last_seq, users=row.users, marks=row.marks)
+    return fresh
 
 
 def _place(state: State, kind: str, replaced: int) -> tuple[str | None, int]:

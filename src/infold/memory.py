@@ -14,15 +14,16 @@ from typing import TYPE_CHECKING
 from infold.background import Background
 from infold.errors import ConfigError, PolicyMismatchError, UnknownPresetError
 from infold.messages import canonical_json
-from infold.policy import Marks, Policy
+from infold.policy import Policy
 from infold.presets import PRESETS, SummarizationConfig
 from infold.presets import preset as find_preset
+from infold.triggers import Marks
 
 if TYPE_CHECKING:
     from infold.audit import Proof
     from infold.chat import Chat
     from infold.folder import Summarizer
-    from infold.ledger.store import Event
+    from infold.ledger.rows import Event
 
 log = logging.getLogger("infold")
 
@@ -119,6 +120,7 @@ class Memory:
         self, id: str, policy: Policy, user: str | None, title: str | None, system: str | None, window: int | None
     ) -> int:
         from infold.ledger import store
+        from infold.ledger.rows import Event
         from infold.state import marks_json
 
         with self.database.write() as connection:
@@ -144,7 +146,7 @@ class Memory:
                 head_hash=b"\0" * 32,
                 marks=marks_json(Marks()),
             )
-            event = store.Event("chat_created", now, {"preset": policy.name}, id)
+            event = Event("chat_created", now, {"preset": policy.name}, id)
             store.insert_event(connection, key, event)
         self.emit([event])
         return key

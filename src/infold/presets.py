@@ -50,7 +50,7 @@ CHUNKED = Policy(
     summary_cap=500,
     budget=3000,
     order=("system", "summary", "bridge", "recent", "sources", "query"),
-    trim=(("recent", 2), ("recent", 1), ("summary", 0), ("sources", 0)),
+    trim=(("recent", 3), ("recent", 2), ("recent", 1), ("summary", 0), ("sources", 0)),
 )
 
 # Layered memory: window, medium summaries, long summary, verbatim facts.

@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING
 from infold.errors import SummarizerError
 from infold.folder import EXTRACTIVE, LostRaceError, Request, ask, fold_answer, fold_instantly, request
 from infold.ledger import store
-from infold.ledger.store import Connection, Event
-from infold.policy import Marks, Plan, Policy, decide, forced, tighter
+from infold.ledger.rows import Event
+from infold.ledger.store import Connection
+from infold.policy import Policy
 from infold.state import State, marks_json
+from infold.triggers import Marks, Plan, decide, forced, tighter
 
 if TYPE_CHECKING:
     from infold.chat import Chat
@@ -28,9 +30,11 @@ class Rewriter:
     @property
     def folds_instantly(self) -> bool:
         """Whether a due fold is made at once and extractively, a summarizer rewriting it later."""
-        if self._memory.summarizer is None:
-            return True
-        return not self._wait and self._chat.policy.fallback == EXTRACTIVE
+        return self._memory.summarizer is None or self._upgrades(self._chat.policy)
+
+    def _upgrades(self, policy: Policy) -> bool:
+        """Whether the summarizer's part is to rewrite instant folds."""
+        return not self._wait and policy.fallback == EXTRACTIVE
 
     def fold(self) -> bool:
         """Fold now; False where the policy forbids it."""
@@ -81,7 +85,7 @@ class Rewriter:
             try:
                 answer, second = self._ask(wanted, policy, depth)
             except Exception as error:  # whatever a summarizer does, the chat goes on
-                return self._failed(error, plan) or folded
+                return self._failed(error, plan, marks) or folded
             try:
                 with self._chat.writing() as (connection, state):
                     state, events = fold_answer(
@@ -109,6 +113,8 @@ class Rewriter:
     def _due(self, connection: Connection, state: State, force: bool) -> tuple[Plan | None, Marks]:
         """What to fold next: what was asked for, what a trigger says, or an instant fold that waits for its rewrite."""
         plan, marks = decide(state.policy, state.situation())
+        if state.marks.seen == state.row.last_seq:  # decided already: nothing was added since
+            plan = None
         if force:
             return forced(state.policy, state.situation()), replace(marks, armed=False, head=state.row.last_seq)
         if plan is not None:
@@ -118,7 +124,7 @@ class Rewriter:
             store.touch(connection, row.key, last_seq=row.last_seq, users=row.users, marks=marks_json(marks))
             state.marks = marks
         newest = state.records[0] if state.records else None
-        if newest is not None and newest.author == EXTRACTIVE and self.folds_instantly:
+        if newest is not None and newest.author == EXTRACTIVE and self._upgrades(state.policy):
             # A leaf has nothing to rewrite without messages, nor has an empty memory.
             rewritable = newest.kind == "base" or (state.items and not state.policy.leaf_cap)
             return (Plan(0, newest.reason) if rewritable else None), marks
@@ -135,20 +141,24 @@ class Rewriter:
         answers.put(key, answer)
         return answer
 
-    def _failed(self, error: Exception, plan: Plan) -> bool:
+    def _failed(self, error: Exception, plan: Plan, decided: Marks) -> bool:
         """Record the failure; then raise, fold extractively, or leave the messages as they are, as the policy says."""
         said = " ".join("".join(ch if ch.isprintable() else " " for ch in str(error)[:200]).split())
         with self._chat.writing() as (connection, state):
             policy = state.policy
             data = {"reason": plan.reason, "error": type(error).__name__, "message": said}
             events = [self._chat.record(connection, "summarization_failed", data)]
-            if policy.fallback == EXTRACTIVE and not policy.abort_on_failure and not self.folds_instantly:
+            again, marks = None, replace(state.marks, seen=max(state.marks.seen, decided.seen))
+            if policy.fallback == EXTRACTIVE and not policy.abort_on_failure and not self._upgrades(policy):
                 again, marks = decide(policy, state.situation())
                 if plan.reason == "forced":
                     again = forced(policy, state.situation())
-                if again is not None:
-                    state, made = fold_instantly(connection, state, again, marks, self._memory.clockwork)
-                    events += made
+            if again is not None:
+                state, made = fold_instantly(connection, state, again, marks, self._memory.clockwork)
+                events += made
+            else:
+                row, state.marks = state.row, marks
+                store.touch(connection, row.key, last_seq=row.last_seq, users=row.users, marks=marks_json(marks))
             self._chat.cache = state
         self._memory.emit(events)
         if policy.abort_on_failure:

@@ -9,11 +9,13 @@ from typing import Any
 from infold.context import View
 from infold.items import LONG, PINNED, Item, block_tokens
 from infold.ledger import store
-from infold.ledger.store import ChatRow, Connection, FoldRow
+from infold.ledger.rows import ChatRow, FoldRow
+from infold.ledger.store import Connection
 from infold.messages import Message
-from infold.policy import Marks, Policy, Situation
+from infold.policy import Policy
 from infold.rendering import memory_tokens
 from infold.tokens import MESSAGE_OVERHEAD, REQUEST_OVERHEAD, count_cached
+from infold.triggers import Marks, Situation
 from infold.units import question
 
 # Unfolded messages kept in memory. Only a chat that may not fold (a chain at its depth limit, an endless open turn)
@@ -159,7 +161,7 @@ def asked(connection: Connection, state: State) -> tuple[Message, ...]:
 
 def marks_json(marks: Marks) -> str:
     armed = "true" if marks.armed else "false"
-    return f'{{"armed":{armed},"head":{marks.head},"safety":{marks.safety}}}'
+    return f'{{"armed":{armed},"head":{marks.head},"safety":{marks.safety},"seen":{marks.seen}}}'
 
 
 def marks_from(text: str) -> Marks:

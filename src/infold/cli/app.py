@@ -72,7 +72,6 @@ def add(
         handle = memory.chat(chat, preset=preset, system=system, context_window=context_window)
         folds = len(handle.events())
         added = handle.add(messages, repair=file is not None)
-        assert isinstance(added, list)
         made = [event for event in handle.events()[folds:] if event.type == "summarization"]
     if as_json:
         shown = [{"id": m.id, "seq": m.seq, "tokens": m.tokens} for m in added]

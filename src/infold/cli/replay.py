@@ -17,7 +17,7 @@ from infold.cli.options import DEFAULT_DATABASE, DatabaseUrl, Json, opened
 from infold.cli.output import console, errors, fail, memory_text, print_json
 from infold.cli.transcript import read_transcript, split_system
 from infold.context import Context
-from infold.ledger.store import Event
+from infold.ledger.rows import Event
 
 # Layer of a context -> colour in the picture of the budget.
 _COLOURS = {
@@ -100,9 +100,7 @@ def _feed(chat: Chat, messages: list[dict[str, Any]], *, quiet: bool) -> int:
 
         memory.on_event = None if quiet else show
         for message in messages:
-            added = chat.add(message, repair=True)
-            assert not isinstance(added, list)
-            tokens += added.tokens
+            tokens += chat.add(message, repair=True).tokens
             progress.advance(task)
         chat.settle()
         memory.on_event = None

@@ -5,8 +5,8 @@ from __future__ import annotations
 import sqlite3
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, quote, unquote
@@ -35,6 +35,7 @@ MIGRATIONS = Path(__file__).parent / "migrations"
 # system can take back the last commits, and never corrupts the file. FULL waits for the disk on every commit.
 SYNCHRONOUS = ("NORMAL", "FULL", "EXTRA")
 
+_MIGRATING = threading.Lock()
 _DIALECT = sqlite_dialect(paramstyle="qmark")
 
 
@@ -62,15 +63,16 @@ class Database:
     def __init__(self, url: str, *, create: bool = True) -> None:
         self.path, self.options = parse_url(url)
         self.lock = threading.RLock()
-        self._depth = 0
-        self._closed = False
-        with _clear_errors(self.path):
-            self._connection = self._open(create)
+        self.closed = False
+        try:
+            self.connection = self._open(create)
             try:
                 self._prepare()
             except BaseException:
-                self._connection.close()
+                self.connection.close()
                 raise
+        except sqlite3.Error as error:
+            raise clear_error(error, self.path) from error
 
     def _open(self, create: bool) -> sqlite3.Connection:
         read_only = self.options.get("mode") == "ro"
@@ -92,9 +94,14 @@ class Database:
         )
 
     def _prepare(self) -> None:
-        connection = self._connection
+        connection = self.connection
         # Look before changing anything: a foreign file stays as it is.
-        if self._state() != "current":
+        connection.execute("BEGIN")
+        try:
+            state = self._state()
+        finally:
+            connection.execute("ROLLBACK")
+        if state != "current":
             self._patiently("PRAGMA journal_mode = WAL")
             self._migrate()
         connection.execute(f"PRAGMA synchronous = {self.options.get('synchronous', 'NORMAL')}")
@@ -104,7 +111,7 @@ class Database:
 
     def _state(self) -> str:
         """ "current", "old" (an earlier infold's) or "new" (empty); other people's files raise."""
-        connection = self._connection
+        connection = self.connection
         owner = connection.execute("PRAGMA application_id").fetchone()[0]
         tables = [row[0] for row in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
         if owner != APPLICATION_ID:
@@ -123,12 +130,12 @@ class Database:
         self._patiently("BEGIN IMMEDIATE")
         try:
             if self._state() != "current":
-                _run_alembic(self._connection)
-                self._connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-            self._connection.execute("COMMIT")
+                _run_alembic(self.connection)
+                self.connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+            self.connection.execute("COMMIT")
         except BaseException:
-            if self._connection.in_transaction:
-                self._connection.execute("ROLLBACK")
+            if self.connection.in_transaction:
+                self.connection.execute("ROLLBACK")
             raise
 
     def _patiently(self, sql: str) -> None:
@@ -136,53 +143,70 @@ class Database:
         deadline = time.monotonic() + BUSY_TIMEOUT
         while True:
             try:
-                self._connection.execute(sql)
+                self.connection.execute(sql)
                 return
             except sqlite3.OperationalError as error:
                 if "locked" not in str(error) or time.monotonic() > deadline:
                     raise
                 time.sleep(0.01)
 
-    @contextmanager
-    def read(self) -> Iterator[sqlite3.Connection]:
+    def read(self) -> Transaction:
         """One consistent view of the database."""
-        with self._transaction("BEGIN") as connection:
-            yield connection
+        return Transaction(self, "BEGIN")
 
-    @contextmanager
-    def write(self) -> Iterator[sqlite3.Connection]:
+    def write(self) -> Transaction:
         """One transaction: all of it is written, or nothing."""
-        with self._transaction("BEGIN IMMEDIATE") as connection:
-            yield connection
-
-    @contextmanager
-    def _transaction(self, begin: str) -> Iterator[sqlite3.Connection]:
-        with self.lock:
-            if self._closed:
-                raise ClosedError("this memory is closed; open it again with Memory(…)")
-            if self._depth:  # inside another operation of the same thread
-                yield self._connection
-                return
-            with _clear_errors(self.path):
-                self._connection.execute(begin)
-                self._depth = 1
-                try:
-                    yield self._connection
-                    self._connection.execute("COMMIT")
-                except BaseException:
-                    if self._connection.in_transaction:
-                        self._connection.execute("ROLLBACK")
-                    raise
-                finally:
-                    self._depth = 0
+        return Transaction(self, "BEGIN IMMEDIATE")
 
     def close(self) -> None:
         with self.lock:
-            if not self._closed:
-                self._closed = True
+            if not self.closed:
+                self.closed = True
                 with suppress(sqlite3.Error):
-                    self._connection.execute("PRAGMA optimize")
-                self._connection.close()
+                    self.connection.execute("PRAGMA optimize")
+                self.connection.close()
+
+
+class Transaction:
+    """Holds the database for one thread, from BEGIN to COMMIT, or to ROLLBACK if anything is raised."""
+
+    # A class rather than a generator: it is entered three times a turn.
+    __slots__ = ("_begin", "_database")
+
+    def __init__(self, database: Database, begin: str) -> None:
+        self._database = database
+        self._begin = begin
+
+    def __enter__(self) -> sqlite3.Connection:
+        database = self._database
+        database.lock.acquire()
+        try:
+            if database.closed:
+                raise ClosedError("this memory is closed; open it again with Memory(…)")
+            assert not database.connection.in_transaction, "transactions do not nest"
+            database.connection.execute(self._begin)
+        except BaseException as error:
+            database.lock.release()
+            if isinstance(error, sqlite3.Error):
+                raise clear_error(error, database.path) from error
+            raise
+        return database.connection
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
+        connection = self._database.connection
+        try:
+            if kind is None:
+                connection.execute("COMMIT")
+        except sqlite3.Error as failed:
+            error = failed
+        finally:
+            try:
+                if connection.in_transaction:
+                    connection.execute("ROLLBACK")
+            finally:
+                self._database.lock.release()
+        if isinstance(error, sqlite3.Error):
+            raise clear_error(error, self._database.path) from error
 
 
 def parse_url(url: str) -> tuple[str, Mapping[str, str]]:
@@ -220,7 +244,8 @@ def _run_alembic(connection: sqlite3.Connection) -> None:
     )
     config = Config()
     config.set_main_option("script_location", str(MIGRATIONS).replace("%", "%%"))
-    with engine.connect() as wrapped:
+    # Alembic keeps its context in globals: one migration at a time in a process.
+    with _MIGRATING, engine.connect() as wrapped:
         config.attributes["connection"] = wrapped
         command.upgrade(config, "head")
 
@@ -245,27 +270,17 @@ class _Guarded:
     def close(self) -> None: ...
 
 
-@contextmanager
-def _clear_errors(path: str) -> Iterator[None]:
-    """SQLite's errors as infold's, with a sentence that helps."""
-    try:
-        yield
-    except sqlite3.Error as error:
-        text = str(error)
-        if "not a database" in text or "malformed" in text or "encrypted" in text:
-            raise ForeignDatabaseError(
-                f"{path} is not a readable SQLite database ({text}); choose another path"
-            ) from error
-        if "readonly" in text:
-            raise ReadOnlyDatabaseError(f"{path} is read-only; nothing was written. Check its permissions") from error
-        if "full" in text:
-            raise DatabaseFullError(
-                f"{path} is full (disk or max_page_count); nothing was written. Make room"
-            ) from error
-        if "locked" in text or "busy" in text:
-            raise DatabaseBusyError(
-                f"{path} was locked by another process for {BUSY_TIMEOUT:.0f} s; try again"
-            ) from error
-        if "unable to open" in text:
-            raise DatabaseError(f"cannot open {path}; check that the folder and the file may be written") from error
-        raise DatabaseError(f"{path}: {text}") from error
+def clear_error(error: sqlite3.Error, path: str) -> DatabaseError:
+    """SQLite's error as one of infold's, with a sentence that helps."""
+    text = str(error)
+    if "not a database" in text or "malformed" in text or "encrypted" in text:
+        return ForeignDatabaseError(f"{path} is not a readable SQLite database ({text}); choose another path")
+    if "readonly" in text:
+        return ReadOnlyDatabaseError(f"{path} is read-only; nothing was written. Check its permissions")
+    if "full" in text:
+        return DatabaseFullError(f"{path} is full (disk or max_page_count); nothing was written. Make room")
+    if "locked" in text or "busy" in text:
+        return DatabaseBusyError(f"{path} was locked by another process for {BUSY_TIMEOUT:.0f} s; try again")
+    if "unable to open" in text:
+        return DatabaseError(f"cannot open {path}; check that the folder and the file may be written")
+    return DatabaseError(f"{path}: {text}")

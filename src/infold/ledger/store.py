@@ -5,78 +5,18 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import and_, bindparam, delete, func, insert, or_, select, update
 
 from infold.items import PINNED, Candidate, Item
 from infold.ledger.database import Query
+from infold.ledger.rows import ChatRow, Event, FoldRow
 from infold.ledger.schema import chats, events, folds, items, messages, pins
 from infold.messages import Message, canonical_json, load
 
 Connection = sqlite3.Connection
 P = bindparam
-
-
-@dataclass(slots=True)
-class ChatRow:
-    """One row of `chats`."""
-
-    key: int
-    id: str
-    user: str | None
-    title: str | None
-    system: str | None
-    policy: str
-    context_window: int
-    created_at: int
-    tools_tokens: int
-    last_seq: int
-    users: int
-    cursor: int
-    version: int
-    folds: int
-    head_hash: bytes
-    marks: str
-
-
-@dataclass(frozen=True, slots=True)
-class FoldRow:
-    """One row of `folds`."""
-
-    chat: int
-    n: int
-    id: str
-    kind: str
-    first_seq: int | None
-    last_seq: int | None
-    head_seq: int
-    depth: int
-    parent: str | None
-    superseded_by: int | None
-    author: str
-    reason: str
-    created_at: int
-    duration: int
-    request_tokens: int
-    context_window: int
-    active: int
-    tokens: int
-    marks: str
-    removed: str
-    sources_sha256: bytes
-    hash: bytes
-
-
-@dataclass(frozen=True, slots=True)
-class Event:
-    """Something that happened to a chat."""
-
-    type: str
-    created_at: int
-    data: dict[str, Any]
-    chat: str
 
 
 _FOLD_COLUMNS = [column for column in folds.c if column.name != "key"]
