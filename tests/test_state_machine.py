@@ -59,6 +59,7 @@ MEDDLES = ("", "", "add", "fold", "pin", "rewind", "policy")
 small = st.sampled_from([SIZES[at] for at in (2, 2, 2, 3, 3, 3, 0, 1, 4, 4, 5, 6)])
 facts = st.sampled_from(FACTS)
 texts = st.one_of(facts, small, facts, small)
+windows = st.sampled_from((256, 600, 2000, 8192))
 budgets = st.one_of(st.integers(60, 300), st.integers(60, 20_000), st.integers(-4, 4))
 pick = st.integers(0, 1000)
 odd = st.sampled_from((False, False, False, True))
@@ -136,11 +137,13 @@ class ChatMachine(RuleBasedStateMachine):
         self.observer = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
 
     @initialize(
-        system=at_of(SYSTEMS), window=st.sampled_from((256, 1000, 8192)), wait=st.booleans(), model=st.booleans()
+        system=at_of(SYSTEMS), window=windows, wait=st.booleans(), model=st.booleans(), turns=st.integers(0, 14)
     )
-    def begin(self, system: int, window: int, wait: bool, model: bool) -> None:
+    def begin(self, system: int, window: int, wait: bool, model: bool, turns: int) -> None:
         self.system, self.window = SYSTEMS[system], window
         self.open(wait, model)
+        for at in range(turns):
+            self.add_turns(1, FACTS[at % len(FACTS)], 10)
 
     def open(self, wait: bool, model: bool) -> None:
         self.wait, self.model = wait, model
@@ -247,7 +250,7 @@ class ChatMachine(RuleBasedStateMachine):
         results = [result(id, self.text(text)) for id in ids]
         self.add(user("Look it up."), call(*ids), *(results[::-1] if back else results))
 
-    @rule(turns=st.integers(1, 7), ask=facts, reply=small)
+    @rule(turns=st.integers(1, 8), ask=facts, reply=small)
     def add_turns(self, turns: int, ask: str, reply: int) -> None:
         self.add(*(m for at in range(turns) for m in (user(ask.format(n=at + 1)), assistant(sized(reply)))))
 
@@ -265,9 +268,10 @@ class ChatMachine(RuleBasedStateMachine):
 
     # Changing ----------------------------------------------------------------------------------------------
 
-    @rule()
-    def fold(self) -> None:
+    @rule(mode=st.sampled_from(MODES), meddle=st.sampled_from(MEDDLES))
+    def fold(self, mode: str, meddle: str) -> None:
         self.just_added = False
+        self.mode, self.meddle = mode, meddle
         self.chat.fold()
 
     @rule(which=at_of(PINS))
@@ -287,10 +291,10 @@ class ChatMachine(RuleBasedStateMachine):
         del self.pins[id]
 
     @precondition(lambda self: self.said)
-    @rule(at=pick)
-    def rewind(self, at: int) -> None:
+    @rule(back=st.sampled_from((0, 1, 1, 2, 3, 5, 12, 40)))
+    def rewind(self, back: int) -> None:
         self.just_added = False
-        seq = len(self.said) - at % min(len(self.said), 12)
+        seq = max(1, len(self.said) - back)
         assert self.chat.rewind(self.said[seq - 1]["id"]) == len(self.said) - seq
         del self.said[seq:]
 
@@ -302,7 +306,7 @@ class ChatMachine(RuleBasedStateMachine):
 
     @precondition(lambda self: self.model)
     @rule(mode=st.sampled_from(MODES), meddle=st.sampled_from(MEDDLES))
-    def summarizer_behaves(self, mode: str, meddle: str) -> None:
+    def next_answer(self, mode: str, meddle: str) -> None:
         self.mode, self.meddle = mode, meddle
 
     @rule(wait=st.booleans(), model=st.booleans())

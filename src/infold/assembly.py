@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from copy import deepcopy
 from dataclasses import replace
 
@@ -16,7 +16,7 @@ from infold.rendering import (
     BACKGROUND,
     POLICY_SNIPPET,
     SOURCES_HEADER,
-    bridge_text,
+    bridge_message,
     memory_blocks,
     plain_line,
     system_message,
@@ -73,7 +73,9 @@ class _Draft:
 
     def _split(self, query: Message | None) -> None:
         """The question, what follows it (an agent at work), and the tail before it in whole units."""
-        messages = _counted(repair(self.view.messages))
+        stored = self.view.messages
+        broken = any(m.tool_calls or m.role == "tool" for m in stored)
+        messages = _counted(repair(stored)) if broken else list(stored)
         if query is not None:
             first = end = len(messages)
             self.query = [query]
@@ -82,11 +84,13 @@ class _Draft:
             self.query = list(self.view.asked)
         else:
             # Asked of the stored messages: a repaired orphan is a user message on the wire only.
-            first, end = question(self.view.messages)
-            asked = self.view.messages[end - 1] if first < end else None
-            # The newest words of the question; earlier ones may be bridged.
-            first = next((at for at, m in enumerate(messages) if m is asked), len(messages))
-            end = min(first + 1, len(messages))
+            first, end = question(stored)
+            if first < end:  # the newest words of the question; earlier ones may be bridged
+                asked = stored[end - 1]
+                first = next(at for at, m in enumerate(messages) if m is asked) if broken else end - 1
+                end = first + 1
+            else:
+                first = end = len(messages)
             self.query = messages[first:end]
         self.tail = unit_slices(messages[:first])
         self.closed = len(self.tail)  # units before the question; the rest of the tail comes after it
@@ -180,22 +184,23 @@ class _Draft:
         block = max(self.budget // BLOCKS, 1)
         frame = self._frame() + (0 if self._has_bridge() else self.reserve)
         room = self.budget - frame - self.question_tokens
+        # The most that fits, counted from the newest unit back.
+        sizes = self.unit_tokens
+        fits, rest = len(sizes), 0
+        while fits > self.cut + 1 and rest + sizes[fits - 1] <= room:
+            fits -= 1
+            rest += sizes[fits]
         # Policies of turns cut between turns, and inside the newest one only where it may go altogether.
         between_turns = self.policy.unit == "turn"
         inner = starts[-1] if starts and not floor else self.closed
-        before, rest = 0, sum(self.unit_tokens)
-        choice = 0
-        for at, size in enumerate(self.unit_tokens[:most], 1):
-            ends_block = (before + size) // block > before // block
-            before, rest = before + size, rest - size
-            if at <= self.cut or rest > room:
-                continue
-            if between_turns and at not in starts and at <= inner and at < self.closed:
-                continue
-            choice = choice or at
-            if ends_block:
-                choice = at
-                break
+        before, choice = sum(sizes) - rest, 0
+        for at in range(max(fits, 1), most + 1):
+            if not between_turns or at in starts or at > inner or at >= self.closed:
+                choice = choice or at
+                if before // block > (before - sizes[at - 1]) // block:
+                    choice = at
+                    break
+            before += sizes[at] if at < most else 0
         self.cut = max(self.cut, choice or most)
 
     def _turn_starts(self) -> list[int]:
@@ -272,59 +277,55 @@ class _Draft:
     # Showing -------------------------------------------------------------------------------------------
 
     def context(self) -> Context:
-        sections = [(section, message) for section in self.policy.order for message in self._section(section)]
-        self.used = REQUEST_OVERHEAD + self.tools_tokens + sum([message.tokens for _, message in sections])
+        messages = [message for section in self.policy.order for message in self._section(section)]
+        self.used = REQUEST_OVERHEAD + self.tools_tokens + sum([message.tokens for message in messages])
         assert self.used <= self.budget, (self.used, self.budget)
         bridged = self._bridged()
-        shown = self.tail[self.cut : self.closed]
         starts = self._turn_starts()
-        hot = sum(1 for start in starts if start >= self.cut) + (self.cut < self.closed and self.cut not in starts)
+        hot = sum([start >= self.cut for start in starts]) + (self.cut < self.closed and self.cut not in starts)
         counts = {
             "pins": len(self.view.pins),
             "facts": len(self.blocks["facts"].items),
             "summaries": sum(1 for name in ("summary", "leaves") if self.blocks[name].items),
             "hot_turns": hot,
-            "messages": sum(map(len, shown)) + len(self.query) + len(self._after()),
+            "messages": sum(map(len, self.tail[self.cut :])) + len(self.query) + len(self.last),
             "bridged": bridged[2] if bridged else 0,
             "sources": len(self.sources),
             "entities": 0,
         }
-        wire = [message.wire if message.plain else deepcopy(message.wire) for _, message in sections]
+        wire = [message.wire if message.plain else deepcopy(message.wire) for message in messages]
         return Context(wire, self.used, self.budget, counts, bridged, self)
 
-    def _section(self, section: str) -> Iterator[Message]:
+    def _section(self, section: str) -> list[Message]:
+        """The messages of one section."""
         if section == "recent":
-            yield from self._before()
-        elif section == "query":
-            yield from self.query
-            yield from self._after()
-        else:
-            text = self._section_text(section)
-            if text:
-                yield system_message(text)
-
-    def _section_text(self, section: str) -> str:
+            return self._before()
+        if section == "query":
+            return [*self.query, *self._after()]
         if section in self.blocks:
-            return self.blocks[section].text
-        if section == "policy":
-            return POLICY_SNIPPET
-        if section == "system":
-            return self.view.system or ""
+            block = self.blocks[section]
+            return [system_message(block.text, block.tokens)] if block.text else []
         if section == "bridge":
             bridged = self._bridged()
-            return bridge_text(bridged, self._hidden(), self.reserve, self.view.cache) if bridged else ""
-        return self._sources_text()
+            if bridged is None:
+                return []
+            return [bridge_message(bridged, self._hidden(), self.reserve, self.view.cache)]
+        text = {"policy": POLICY_SNIPPET, "system": self.view.system or "", "sources": self._sources_text()}[section]
+        return [system_message(text)] if text else []
 
     def _hidden(self) -> list[Message]:
+        """Messages that are named by the bridge; those a repair made have no place in the chat."""
         return [m for unit in self.tail[: self.cut] for m in unit if m.seq]
 
     def _bridged(self) -> tuple[int, int, int] | None:
         """First and last position and number of the messages that are named but not shown."""
         if not self._has_bridge():
             return None
-        hidden, older = self._hidden(), self.view.older
-        places = [m.seq for m in hidden] + (list(older) if older else [])
-        return min(places), max(places), len(hidden) + (older[1] - older[0] + 1 if older else 0)
+        places = [m.seq for m in self._hidden()]
+        if self.view.older:
+            first, last = self.view.older
+            return first, max(places, default=last), len(places) + last - first + 1
+        return min(places), max(places), len(places)
 
     def explain(self) -> Explanation:
         """Every piece with its reason; made only when somebody asks."""
@@ -357,11 +358,13 @@ class _Draft:
 
     def text(self) -> str:
         """The plain prompt: system, background summary, turns, sources, question."""
-        parts = [self._section_text(name) for name in ("policy", "system") if name in self.policy.order]
+        parts = [
+            str(m.content) for name in ("policy", "system") if name in self.policy.order for m in self._section(name)
+        ]
         memory = [item for block in self.blocks.values() for item in block.items]
         if memory:
             parts.append(f"{BACKGROUND}\n{render(memory)}")
-        parts.append(self._section_text("bridge"))
+        parts += [str(message.content) for message in self._section("bridge")]
         tail = self._before()
         parts += ["\n".join(plain_line(m) for m in tail[turn.first : turn.last + 1]) for turn in turns(tail)]
         parts.append(self._sources_text())

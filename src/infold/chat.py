@@ -135,9 +135,8 @@ class Chat:
                 plan = None
                 if instant:
                     plan, state.marks = decide(state.policy, state.situation())
-                store.touch(
-                    connection, self._key, last_seq=stored.seq, users=state.row.users, marks=marks_json(state.marks)
-                )
+                    state.row.marks = marks_json(state.marks)
+                store.touch(connection, self._key, last_seq=stored.seq, users=state.row.users, marks=state.row.marks)
                 reach("add.noted")
                 if plan is not None:
                     state, folded = fold_instantly(connection, state, plan, state.marks, self._memory.clockwork)

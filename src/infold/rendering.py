@@ -26,9 +26,9 @@ BACKGROUND = "BACKGROUND – PRIOR CONVERSATION SUMMARY (use only if relevant):"
 
 
 class Block:
-    """A section that is one system message made of items."""
+    """A section that is one system message made of items. Items only ever leave it, in a fixed order."""
 
-    __slots__ = ("_cache", "_known", "empty", "header", "items", "reason")
+    __slots__ = ("_cache", "empty", "header", "items", "reason")
 
     def __init__(self, header: str, items: Sequence[Item], reason: str, cache: dict[Any, Any], empty: str = "") -> None:
         self.header = header
@@ -37,15 +37,9 @@ class Block:
         self.empty = empty
         """What it says without items; nothing: it is left out."""
         self._cache = cache
-        self._known: tuple[int, tuple[str, int]] = (-1, ("", 0))
 
     def _rendered(self) -> tuple[str, int]:
-        if self._known[0] != len(self.items):  # items only ever leave
-            self._known = (len(self.items), self._look_up())
-        return self._known[1]
-
-    def _look_up(self) -> tuple[str, int]:
-        key = (self.header, *(item.id for item in self.items))
+        key = (self.header, len(self.items))  # which items are left follows from how many
         found: tuple[str, int] | None = self._cache.get(key)
         if found is None:
             body = render(self.items) or self.empty
@@ -64,23 +58,30 @@ class Block:
 
 def memory_blocks(view: View) -> dict[str, Block]:
     """The sections of memory; what has none of its own in the policy's order is part of the summary."""
-    layers: dict[str, list[Item]] = {FACT: [], LONG: [], LEAF: []}
-    for item in view.items:
-        layers.get(item.layer, layers[LONG]).append(item)  # a damaged row is still shown
+    items = view.cache.get("items")
+    if items is None:
+        items = view.cache["items"] = _by_section(view)
     header, empty = SUMMARY_HEADER, ""
     if view.policy.name == "chain" and view.depth >= 0:
         header, empty = f"[summary-depth:{view.depth}] {SUMMARY_HEADER}", "(nothing durable)"
-    blocks = {
-        "pins": Block(PINS_HEADER, view.pins, "pinned", view.cache),
-        "facts": Block(FACTS_HEADER, layers[FACT], "lasting facts", view.cache),
-        "summary": Block(header, layers[LONG], "folded messages", view.cache, empty),
-        "leaves": Block(LEAVES_HEADER, layers[LEAF], "recently folded messages", view.cache),
+    return {
+        "pins": Block(PINS_HEADER, items["pins"], "pinned", view.cache),
+        "facts": Block(FACTS_HEADER, items["facts"], "lasting facts", view.cache),
+        "summary": Block(header, items["summary"], "folded messages", view.cache, empty),
+        "leaves": Block(LEAVES_HEADER, items["leaves"], "recently folded messages", view.cache),
     }
+
+
+def _by_section(view: View) -> dict[str, list[Item]]:
+    layers: dict[str, list[Item]] = {FACT: [], LONG: [], LEAF: []}
+    for item in view.items:
+        layers.get(item.layer, layers[LONG]).append(item)  # a damaged row is still shown
+    found = {"pins": list(view.pins), "facts": layers[FACT], "summary": layers[LONG], "leaves": layers[LEAF]}
     for name in ("leaves", "facts", "pins"):
         if name not in view.policy.order:
-            blocks["summary"].items = [*blocks[name].items, *blocks["summary"].items]
-            blocks[name].items = []
-    return blocks
+            found["summary"] = [*found[name], *found["summary"]]
+            found[name] = []
+    return found
 
 
 def memory_tokens(view: View) -> int:
@@ -88,29 +89,41 @@ def memory_tokens(view: View) -> int:
     return sum(block.tokens for block in memory_blocks(view).values())
 
 
-def bridge_text(places: tuple[int, int, int], hidden: Sequence[Message], reserve: int, cache: dict[Any, Any]) -> str:
+def bridge_message(
+    places: tuple[int, int, int], hidden: Sequence[Message], reserve: int, cache: dict[Any, Any]
+) -> Message:
     """Range, count, and as many digests as fit the reserve: the newest are kept, shown in order."""
     key = ("bridge", places, reserve)
-    if key not in cache:
+    found: Message | None = cache.get(key)
+    if found is None:
         first, last, number = places
         noun = "message" if number == 1 else "messages"
-        head = f"{BRIDGE_HEADER} Messages {first}–{last} ({number} {noun}) are not shown in full."
-        room = reserve - MESSAGE_OVERHEAD - count(head + "\n") - 1
+        head = f"{BRIDGE_HEADER} Messages {first}–{last} ({number} {noun}) are not shown in full.\n"
+        used = MESSAGE_OVERHEAD + count(head) + 1
         lines: list[str] = []
         for message in reversed(hidden):
-            line = f"- {digest(message)}\n"
-            room -= count_cached(line)
-            if room < 0:
+            line, tokens = cache.get(message.seq) or _digest_line(message, cache)
+            if used + tokens > reserve:
                 break
+            used += tokens
             lines.append(line)
-        cache[key] = f"{head}\n{''.join(reversed(lines))}".rstrip("\n")
-    text: str = cache[key]
-    return text
+        # Tokens do not join across a line break, so lines are counted apart; losing the last break may cost one.
+        text = (head + "".join(reversed(lines))).rstrip("\n")
+        last_line = lines[0] if lines else head
+        used += count_cached(last_line.rstrip("\n")) - count_cached(last_line) - 1
+        found = cache[key] = Message("system", text, tokens=used)
+    return found
 
 
-def system_message(text: str) -> Message:
+def _digest_line(message: Message, cache: dict[Any, Any]) -> tuple[str, int]:
+    line = f"- {digest(message)}\n"
+    cache[message.seq] = found = (line, count(line))
+    return found
+
+
+def system_message(text: str, tokens: int = 0) -> Message:
     """What infold says itself, as a message."""
-    return Message("system", text, tokens=MESSAGE_OVERHEAD + count_cached(text))
+    return Message("system", text, tokens=tokens or MESSAGE_OVERHEAD + count_cached(text))
 
 
 def plain_line(message: Message) -> str:

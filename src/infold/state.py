@@ -111,17 +111,20 @@ class State:
 
 def load(connection: Connection, key: int, cached: State | None) -> State | None:
     """The chat as it is now; what has not changed since `cached` is not read again. None if it is gone."""
-    row = store.chat_by_key(connection, key)
-    if row is None:
+    now = store.pulse(connection, key)
+    if now is None:
         return None
-    if cached is None or cached.row.version != row.version or cached.row.last_seq > row.last_seq:
-        return _read(connection, row)
-    if row.last_seq > cached.row.last_seq:
-        for message in store.messages_between(connection, key, cached.row.last_seq + 1, row.last_seq):
+    version, last_seq, users, marks = now
+    if cached is None or cached.row.version != version or cached.row.last_seq > last_seq:
+        row = store.chat_by_key(connection, key)
+        return _read(connection, row) if row else None
+    row = cached.row
+    if last_seq > row.last_seq:
+        for message in store.messages_between(connection, key, row.last_seq + 1, last_seq):
             cached.append(message)
-    if cached.row.marks != row.marks:
-        cached.marks = marks_from(row.marks)
-    cached.row = row
+    if row.marks != marks:
+        row.marks, cached.marks = marks, marks_from(marks)
+    row.users = users
     return cached
 
 

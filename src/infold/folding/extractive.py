@@ -107,9 +107,10 @@ _REPLACES = _Cue(
     r"|(?:^|[:,;.] )(?:the )?([^,.;:!?]{3,40}) (?:is|are) (?:out|off|cancell?ed|dead)\b",
 )
 
-_CUES = frozenset().union(
-    *(cue.words for cue in (_DECISION, _COMMITMENT, _CONSTRAINT, _BIOGRAPHY, _PREFERENCE, _GOAL, _SAID_DONE))
+_USER_CUES = frozenset[str]().union(
+    *(cue.words for cue in (_DECISION, _COMMITMENT, _CONSTRAINT, _BIOGRAPHY, _PREFERENCE, _GOAL))
 )
+_ASSISTANT_CUES = _COMMITMENT.words | _SAID_DONE.words
 
 _IDENTIFIER = re.compile(
     r"https?://[^\s<>\")\]]+"
@@ -120,6 +121,8 @@ _IDENTIFIER = re.compile(
     r"|\b(?=[A-Z0-9]{6}\b)(?=[A-Z0-9]*\d)(?=[A-Z0-9]*[A-Z])[A-Z0-9]{6}\b"
     r"|#\d{2,}\b"
 )
+# Whatever _IDENTIFIER finds has one of these in it, and most texts have none.
+_MAY_NAME = re.compile(r"[@#/]|[A-Z][A-Z]|\d[A-Z]|[A-Z]\d|\.\w")
 _FIGURE = re.compile(r"[$€£]\s?\d[\d,.]*\d?|\b\d[\d,.:/-]*\d\b|\b\d+\s?%|\b\d+\b")
 _KEY = _rx(
     r"^(?:\w+_)?(?:id|number|code|status|total|amount|price|cost|date|due|deadline|version|name|error|url|email|path)$"
@@ -138,7 +141,12 @@ def extract(message: Message) -> list[Candidate]:
         text = _CODE.sub(" ", text)
     if ">" in text:
         text = _QUOTE.sub(" ", text)
-    speaker = "Assistant" if message.role == "assistant" else message.name or "User"
+    by_user = message.role == "user"
+    cues = _USER_CUES if by_user else _ASSISTANT_CUES
+    names = _MAY_NAME.search(text) is not None
+    if not names and cues.isdisjoint([token.strip(_EDGES) for token in text.lower().split()]):
+        return []  # most messages: nothing in them can be a statement
+    speaker = message.name or "User" if by_user else "Assistant"
     found: list[Candidate] = []
     named: list[str] = []
     for part in _SENTENCE.split(text):
@@ -147,12 +155,10 @@ def extract(message: Message) -> list[Candidate]:
             continue
         if sentence[0] in _MARKS or "**" in sentence or "`" in sentence:
             sentence = _LIST_MARK.sub("", sentence).strip()
-        tokens = [token.strip(_EDGES) for token in sentence.split()]
-        for token in tokens:
-            if not token.isalpha() and not token.isdecimal():
-                named.extend(_IDENTIFIER.findall(token))
-        words = frozenset([token.lower() for token in tokens])
-        if _CUES.isdisjoint(words):
+        if names:
+            named.extend(_IDENTIFIER.findall(sentence))
+        words = frozenset([token.strip(_EDGES) for token in sentence.lower().split()])
+        if cues.isdisjoint(words):
             continue
         section, fact = _classify(sentence, words, message.role)
         if not section or len(found) >= MAX_ITEMS:

@@ -43,6 +43,7 @@ def _insert(table: Any) -> Query:
 
 _chat_by_id = Query(select(chats).where(chats.c.id == P("id")))
 _chat_by_key = Query(select(chats).where(chats.c.key == P("key")))
+_pulse = Query(select(chats.c.version, chats.c.last_seq, chats.c.users, chats.c.marks).where(chats.c.key == P("key")))
 _insert_chat = _insert(chats)
 _all_chats = Query(select(chats).order_by(chats.c.created_at, chats.c.key))
 _touch = Query(
@@ -83,6 +84,12 @@ def chat_by_id(connection: Connection, id: str) -> ChatRow | None:
 def chat_by_key(connection: Connection, key: int) -> ChatRow | None:
     row = _chat_by_key(connection, key=key).fetchone()
     return ChatRow(*row) if row else None
+
+
+def pulse(connection: Connection, key: int) -> tuple[int, int, int, str] | None:
+    """Version, newest position, user messages and marks: what changes between two folds."""
+    row: tuple[int, int, int, str] | None = _pulse(connection, key=key).fetchone()
+    return row
 
 
 def all_chats(connection: Connection) -> list[ChatRow]:
