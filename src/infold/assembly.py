@@ -22,11 +22,12 @@ from infold.rendering import (
     system_message,
 )
 from infold.tokens import MESSAGE_OVERHEAD, REQUEST_OVERHEAD, count, count_cached, message_tokens
-from infold.units import question, repair, turns, unit_slices
+from infold.units import question, repair, turn_starts, turns, unit_slices
 
 LEAST_BRIDGE = 36  # tokens of a bridge that states its range and count
 MOST_BRIDGE = 400
-BLOCKS = 8  # the tail is trimmed in steps of this fraction of the budget
+BRIDGE_SHARE = 8  # the bridge may take this fraction of the budget
+BLOCK_SHARE = 6  # the tail is trimmed in steps of this fraction of the budget
 
 
 def assemble(
@@ -66,9 +67,10 @@ class _Draft:
         self._split(query)
         # Room for the bridge, once there is one. It does not depend on what is left over, so that the bridge's
         # text stays the same until the cut moves.
-        self.reserve = min(max(budget // BLOCKS, LEAST_BRIDGE), MOST_BRIDGE)
+        self.reserve = min(max(budget // BRIDGE_SHARE, LEAST_BRIDGE), MOST_BRIDGE)
         self.cut = 0  # units of the tail that go to the bridge
         self.used = 0
+        self.bridged: tuple[int, int, int] | None = None
         self._starts: list[int] | None = None
 
     def _split(self, query: Message | None) -> None:
@@ -100,7 +102,7 @@ class _Draft:
         self._weigh()
 
     def _weigh(self) -> None:
-        self.unit_tokens = [sum([m.tokens for m in unit]) for unit in self.tail]
+        self.unit_tokens = [unit[0].tokens if len(unit) == 1 else sum(m.tokens for m in unit) for unit in self.tail]
         self.question_tokens = sum(m.tokens for m in (*self.query, *self.last))
 
     # Fitting -------------------------------------------------------------------------------------------
@@ -171,9 +173,10 @@ class _Draft:
 
     def _trim_leaves(self) -> None:
         block = self.blocks["leaves"]
-        while block.items and self._over():
-            oldest = min([item.fold for item in block.items])
-            tokens = sum(item.tokens for item in block.items if item.fold == oldest)
+        for oldest in sorted({item.fold for item in block.items}):
+            if not self._over():
+                return
+            tokens = sum([item.tokens for item in block.items if item.fold == oldest])
             block.items = [item for item in block.items if item.fold != oldest]
             self._leave_out("leaves", f"summary of fold {oldest}", tokens, "oldest first")
 
@@ -181,7 +184,7 @@ class _Draft:
         """Move the oldest units to the bridge, in blocks, so that the next contexts share this one's prefix."""
         starts = self._turn_starts() if self.policy.unit == "turn" or floor else []
         most = starts[max(0, len(starts) - floor)] if floor and starts else len(self.tail)
-        block = max(self.budget // BLOCKS, 1)
+        block = max(self.budget // BLOCK_SHARE, 1)
         frame = self._frame() + (0 if self._has_bridge() else self.reserve)
         room = self.budget - frame - self.question_tokens
         # The most that fits, counted from the newest unit back.
@@ -195,9 +198,11 @@ class _Draft:
         inner = starts[-1] if starts and not floor else self.closed
         before, choice = sum(sizes) - rest, 0
         for at in range(max(fits, 1), most + 1):
-            if not between_turns or at in starts or at > inner or at >= self.closed:
+            whole_turn = between_turns and at in starts
+            if whole_turn or not between_turns or at > inner or at >= self.closed:
                 choice = choice or at
-                if before // block > (before - sizes[at - 1]) // block:
+                previous = starts[starts.index(at) - 1] if whole_turn and at > starts[0] else at - 1
+                if before // block > (before - sum(sizes[previous:at])) // block:
                     choice = at
                     break
             before += sizes[at] if at < most else 0
@@ -212,7 +217,7 @@ class _Draft:
     def _find_starts(self) -> list[int]:
         closed = self.tail[: self.closed]
         flat = [m for unit in closed for m in unit]
-        firsts = [turn.first for turn in turns(flat)]
+        firsts = turn_starts(flat)
         if len(flat) == len(closed):  # every unit is one message
             return firsts
         unit_of = [index for index, unit in enumerate(closed) for _ in unit]
@@ -277,10 +282,10 @@ class _Draft:
     # Showing -------------------------------------------------------------------------------------------
 
     def context(self) -> Context:
+        self.bridged = bridged = self._bridged()
         messages = [message for section in self.policy.order for message in self._section(section)]
         self.used = REQUEST_OVERHEAD + self.tools_tokens + sum([message.tokens for message in messages])
         assert self.used <= self.budget, (self.used, self.budget)
-        bridged = self._bridged()
         starts = self._turn_starts()
         hot = sum([start >= self.cut for start in starts]) + (self.cut < self.closed and self.cut not in starts)
         counts = {
@@ -306,10 +311,9 @@ class _Draft:
             block = self.blocks[section]
             return [system_message(block.text, block.tokens)] if block.text else []
         if section == "bridge":
-            bridged = self._bridged()
-            if bridged is None:
+            if self.bridged is None:
                 return []
-            return [bridge_message(bridged, self._hidden(), self.reserve, self.view.cache)]
+            return [bridge_message(self.bridged, self._hidden(), self.reserve, self.view.cache)]
         text = {"policy": POLICY_SNIPPET, "system": self.view.system or "", "sources": self._sources_text()}[section]
         return [system_message(text)] if text else []
 

@@ -121,12 +121,9 @@ class Chat:
                         f"no call {parsed.tool_call_id!r} is waiting for a result in this chat; add the assistant message "
                         "with its tool_calls first"
                     )
-                stored = replace(
-                    parsed,
-                    id=parsed.id or self._memory.clockwork.new_id(),
-                    seq=state.row.last_seq + 1,
-                    created_at=parsed.created_at or self._memory.clockwork.now(),
-                    tokens=tokens,
+                clock = self._memory.clockwork
+                stored = parsed.stored(
+                    parsed.id or clock.new_id(), state.row.last_seq + 1, parsed.created_at or clock.now(), tokens
                 )
                 store.insert_message(connection, self._key, stored, store.features_json(found))
                 reach("add.inserted")

@@ -73,6 +73,22 @@ class Message:
             return self.content
         return "\n".join(part_text(part) for part in self.content or ())
 
+    def stored(self, id: str, seq: int, created_at: int, tokens: int) -> Message:
+        """The message as it stands in a ledger."""
+        return Message(
+            self.role,
+            self.content,
+            self.name,
+            self.tool_calls,
+            self.tool_call_id,
+            self.extra,
+            id,
+            seq,
+            created_at,
+            self.model_variant,
+            tokens,
+        )
+
     @property
     def call_ids(self) -> tuple[str, ...]:
         return tuple(call["id"] for call in self.tool_calls)

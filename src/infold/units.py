@@ -83,8 +83,8 @@ def awaited(messages: Sequence[Message]) -> list[str]:
     return list(waiting)
 
 
-def turns(messages: Sequence[Message]) -> list[Turn]:
-    """Split messages into turns. A user message opens one unless it joins user messages of the same speaker."""
+def turn_starts(messages: Sequence[Message]) -> list[int]:
+    """Where turns begin. A user message opens one unless it joins user messages of the same speaker."""
     starts = [0] if messages else []
     role: str | None = None
     name: str | None = None
@@ -96,6 +96,12 @@ def turns(messages: Sequence[Message]) -> list[Turn]:
         elif now in ("system", "developer"):
             continue
         role, name = now, message.name
+    return starts
+
+
+def turns(messages: Sequence[Message]) -> list[Turn]:
+    """Split messages into turns; only the last one can be incomplete."""
+    starts = turn_starts(messages)
     ends = [start - 1 for start in starts[1:]] + [len(messages) - 1]
     result = [Turn(first, last, True) for first, last in zip(starts, ends, strict=False)]
     if result and not _answered(messages):

@@ -39,7 +39,7 @@ _EDGES = " .,;:!?()[]{}\"“”«»'…"
 _MARKS = frozenset("-*•–#0123456789")
 _CODE = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
 _QUOTE = re.compile(r"^[ \t]*>.*$", re.MULTILINE)
-_SENTENCE = re.compile(r"(?<=[.!?。！？])(?:[\"')\]]*)\s+|\n+|(?<=[。！？])")
+_END = re.compile(r"[.!?\n。！？][\"')\]\s]*")
 _LIST_MARK = re.compile(r"^\s*(?:[-*•–]|\d{1,2}[.)])\s+|\*\*|`|^#+\s")
 # Openings and politeness that carry nothing.
 _FILLER = _rx(
@@ -144,13 +144,12 @@ def extract(message: Message) -> list[Candidate]:
     by_user = message.role == "user"
     cues = _USER_CUES if by_user else _ASSISTANT_CUES
     names = _MAY_NAME.search(text) is not None
-    if not names and cues.isdisjoint([token.strip(_EDGES) for token in text.lower().split()]):
-        return []  # most messages: nothing in them can be a statement
+    if not (by_user or names) and cues.isdisjoint([token.strip(_EDGES) for token in text.lower().split()]):
+        return []  # most replies: nothing in them can be a statement
     speaker = message.name or "User" if by_user else "Assistant"
     found: list[Candidate] = []
     named: list[str] = []
-    for part in _SENTENCE.split(text):
-        sentence = part.strip() if part else ""
+    for sentence in _sentences(text):
         if len(sentence) < 8:
             continue
         if sentence[0] in _MARKS or "**" in sentence or "`" in sentence:
@@ -171,6 +170,20 @@ def extract(message: Message) -> list[Candidate]:
     loose = [name for name in dict.fromkeys(map(_trim_identifier, named)) if name and name not in said]
     if loose:
         found.append(Candidate("artifacts", ", ".join(loose[:6]), sources))
+    return found
+
+
+def _sentences(text: str) -> list[str]:
+    """The sentences of a text, with their final mark; a point inside a number or a name ends none."""
+    found: list[str] = []
+    start = 0
+    for mark in _END.finditer(text):
+        end = mark.end()
+        if end - mark.start() == 1 and text[end - 1] in ".!?" and end < len(text):
+            continue
+        found.append(text[start:end].strip())
+        start = end
+    found.append(text[start:].strip())
     return found
 
 
@@ -256,7 +269,7 @@ def _third_person(sentence: str, speaker: str) -> str:
     text = _MY.sub(f"{speaker}'s", text)
     text = _ME.sub(speaker, text)
     text = _DROP.sub("", text)
-    text = " ".join(text.split()).strip(" ,;:!.–—-")
+    text = " ".join(text.split()).strip(" ,;:!.–—-\"'")
     return _shorten(text, sentence)
 
 
