@@ -197,7 +197,10 @@ class _Draft:
         between_turns = self.policy.unit == "turn"
         inner = starts[-1] if starts and not floor else self.closed
         before, choice = sum(sizes) - rest, 0
+        most_before = before + rest // 2  # a warm cache is not worth more than half of what would fit
         for at in range(max(fits, 1), most + 1):
+            if choice and before > most_before:
+                break
             whole_turn = between_turns and at in starts
             if whole_turn or not between_turns or at > inner or at >= self.closed:
                 choice = choice or at
