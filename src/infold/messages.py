@@ -221,11 +221,6 @@ def milliseconds(when: int | str | datetime) -> int:
     return when
 
 
-def with_content(message: Message, content: str | list[dict[str, Any]] | None) -> Message:
-    """The same message with other content."""
-    return replace(message, content=content)
-
-
 def _content(raw: Mapping[str, Any], role: str) -> str | list[dict[str, Any]] | None:
     content = raw.get("content")
     if isinstance(content, str):

@@ -102,16 +102,12 @@ class _Draft:
             del self.normals[normal(item.text)]
 
 
-def fold_extractive(
-    memory: Sequence[Item], candidates: Sequence[Candidate], policy: Policy, fold: int, *, facts_only: bool = False
-) -> Change:
+def fold_extractive(memory: Sequence[Item], candidates: Sequence[Candidate], policy: Policy, fold: int) -> Change:
     """Merge what messages say into memory. Later statements win over earlier ones."""
     draft = _Draft(memory, fold)
     _conform(draft, policy)
     for candidate in candidates:
         layer = FACT if candidate.fact and policy.facts_cap else LEAF if policy.leaf_cap else LONG
-        if facts_only and layer != FACT:
-            continue
         _absorb(draft, candidate, layer)
     return _finish(draft, memory, policy)
 

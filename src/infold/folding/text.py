@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from infold.folding.extractive import MAX_RUN, extract
 from infold.folding.merge import fold_extractive, words
-from infold.items import Candidate, Item, line_tokens, normal, parse, render
+from infold.items import PINNED, Candidate, Item, line_tokens, normal, parse, render
 from infold.messages import Message
 from infold.messages import parse as parse_message
 from infold.presets import ROLLING
@@ -38,7 +38,7 @@ def check_summary(answer: object, messages: Sequence[Message] = ()) -> str:
         raise ValueError("the summary is not valid Unicode") from None
     if "\0" in answer:
         raise ValueError("the summary holds a NUL character")
-    lines = parse(answer)
+    lines = [line for line in parse(answer) if line.section != PINNED]  # pins are not the summarizer's to write
     if not any(normal(line.text) for line in lines):
         raise ValueError("the summary is empty")
     said = {run for message in messages for run in _runs(message.text)}
