@@ -130,6 +130,7 @@ class ChatMachine(RuleBasedStateMachine):
         self.clock, self.ids = ticking_clock(), counted_ids()
         self.said: list[dict[str, Any]] = []
         self.pins: dict[str, str] = {}
+        self.then: dict[int, list[Any]] = {}  # memory by the number of messages there were
         self.made = self.step = 0
         self.mode, self.meddle = "works", ""
         self.policy = self.preset
@@ -161,7 +162,7 @@ class ChatMachine(RuleBasedStateMachine):
     def summarize(self, summary: str, messages: list[Message]) -> Any:
         meddle, self.meddle = self.meddle, ""
         if meddle:
-            self.just_added = False
+            self.just_added, self.then = False, {}
             with Memory(self.url, clock=self.clock, ids=self.ids) as other:
                 self.interfere(meddle, other)
         if self.mode == "raises":
@@ -236,13 +237,22 @@ class ChatMachine(RuleBasedStateMachine):
     @rule(at=pick, text=texts)
     def add_result(self, at: int, text: int | str) -> None:
         ids = self.waiting()
-        answer = result(ids[at % len(ids)], self.text(text))
+        self.answer(ids[at % len(ids)], self.text(text))
+
+    def answer(self, id: str, text: str) -> None:
         try:
-            self.add(answer)
+            self.add(result(id, text))
         except OrphanResultError:
             unfolded = self.said[self.chat.memory.cursor :]
-            assert all(answer["tool_call_id"] not in parse(message).call_ids for message in unfolded)
-            self.add(answer, repair=True)
+            assert all(id not in parse(message).call_ids for message in unfolded)
+            self.add(result(id, text), repair=True)
+
+    @rule(turns=st.integers(1, 8), text=small)
+    def add_late_result(self, turns: int, text: int) -> None:
+        id = f"late-{self.made}"
+        self.add(call(id))
+        self.add_turns(turns, FACTS[0], text)
+        self.answer(id, self.text(text))
 
     @rule(number=st.integers(1, 3), back=st.booleans(), text=small)
     def add_unit(self, number: int, back: bool, text: int) -> None:
@@ -297,12 +307,18 @@ class ChatMachine(RuleBasedStateMachine):
         seq = max(1, len(self.said) - back)
         assert self.chat.rewind(self.said[seq - 1]["id"]) == len(self.said) - seq
         del self.said[seq:]
+        assert self.remembered() == self.then.get(seq, self.remembered()), "memory is not what it was then"
+        self.then = {known: memory for known, memory in self.then.items() if known <= seq}
+
+    def remembered(self) -> list[Any]:
+        return sorted((i.id, i.layer, i.section, i.text) for i in self.chat.memory.items if i.id not in self.pins)
 
     @rule(name=st.sampled_from(sorted(PRESETS)))
     def set_policy(self, name: str) -> None:
         self.just_added = False
         self.policy = name
         self.chat.set_policy(name)
+        self.then = {}
 
     @precondition(lambda self: self.model)
     @rule(mode=st.sampled_from(MODES), meddle=st.sampled_from(MEDDLES))
@@ -400,6 +416,7 @@ class ChatMachine(RuleBasedStateMachine):
             return
         self.chat.settle()
         self.step += 1
+        self.then[len(self.said)] = self.remembered()
         proof = self.memory.verify()
         assert proof.ok, str(proof)
         kept = self.chat.messages(limit=100_000)

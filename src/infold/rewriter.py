@@ -76,7 +76,9 @@ class Rewriter:
                 plan = tighter(state.policy, state.situation(), plan, state.memory_tokens) or plan
                 wanted = request(connection, state, plan)
                 if not wanted.messages and not wanted.summary:  # nothing to ask about: the event is all there is
-                    state, events = fold_instantly(connection, state, plan, marks, self._memory.clockwork)
+                    state, events = fold_instantly(
+                        connection, state, plan, marks or state.marks, self._memory.clockwork
+                    )
                     self._chat.cache = state
                     break
                 expected, policy = state.row.version, state.policy
@@ -94,7 +96,7 @@ class Rewriter:
                         wanted,
                         answer,
                         plan,
-                        marks,
+                        marks or state.marks,
                         self._memory.clockwork,
                         expected=expected,
                         started=started,
@@ -110,8 +112,11 @@ class Rewriter:
         self._memory.emit(events)
         return True
 
-    def _due(self, connection: Connection, state: State, force: bool) -> tuple[Plan | None, Marks]:
-        """What to fold next: what was asked for, what a trigger says, or an instant fold that waits for its rewrite."""
+    def _due(self, connection: Connection, state: State, force: bool) -> tuple[Plan | None, Marks | None]:
+        """What to fold next: what was asked for, what a trigger says, or an instant fold that waits for its rewrite.
+
+        The marks are the triggers' after it; None for a rewrite, which is no decision of theirs.
+        """
         plan, marks = decide(state.policy, state.situation())
         if state.marks.seen == state.row.last_seq:  # decided already: nothing was added since
             plan = None
@@ -127,7 +132,7 @@ class Rewriter:
         if newest is not None and newest.author == EXTRACTIVE and self._upgrades(state.policy):
             # A leaf has nothing to rewrite without messages, nor has an empty memory.
             rewritable = newest.kind == "base" or (state.items and not state.policy.leaf_cap)
-            return (Plan(0, newest.reason) if rewritable else None), marks
+            return (Plan(0, newest.reason) if rewritable else None), None
         return None, marks
 
     def _ask(self, wanted: Request, policy: Policy, depth: int) -> tuple[str, str | None]:
@@ -141,14 +146,14 @@ class Rewriter:
         answers.put(key, answer)
         return answer
 
-    def _failed(self, error: Exception, plan: Plan, decided: Marks) -> bool:
+    def _failed(self, error: Exception, plan: Plan, decided: Marks | None) -> bool:
         """Record the failure; then raise, fold extractively, or leave the messages as they are, as the policy says."""
         said = " ".join("".join(ch if ch.isprintable() else " " for ch in str(error)[:200]).split())
         with self._chat.writing() as (connection, state):
             policy = state.policy
             data = {"reason": plan.reason, "error": type(error).__name__, "message": said}
             events = [self._chat.record(connection, "summarization_failed", data)]
-            again, marks = None, replace(state.marks, seen=max(state.marks.seen, decided.seen))
+            again, marks = None, replace(state.marks, seen=max(state.marks.seen, decided.seen if decided else 0))
             if policy.fallback == EXTRACTIVE and not policy.abort_on_failure and not self._upgrades(policy):
                 again, marks = decide(policy, state.situation())
                 if plan.reason == "forced":
