@@ -57,47 +57,39 @@ def all_at_once(work: list[Callable[[], object]]) -> None:
 
 
 @contextmanager
-def processes(*commands: list[str]) -> Iterator[list[subprocess.Popen[str]]]:
-    """Child processes of this module that have said "ready" and wait for a line."""
+def processes(*commands: list[str]) -> Iterator[Callable[[], list[str]]]:
+    """Child processes of this module; each call lets all of them go on at once and gives what they say then."""
+    root, pipe = Path(__file__).parent.parent, subprocess.PIPE
     children = [
-        subprocess.Popen(
-            [sys.executable, "-m", "tests.test_concurrency", *command],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-            cwd=Path(__file__).parent.parent,
-        )
+        subprocess.Popen([sys.executable, "-m", __name__, *command], stdin=pipe, stdout=pipe, text=True, cwd=root)
         for command in commands
     ]
-    try:
+
+    def go() -> list[str]:
         for child in children:
-            assert child.stdout is not None
-            assert child.stdout.readline() == "ready\n"
-        yield children
+            assert child.stdin is not None
+            child.stdin.write("go\n")
+            child.stdin.flush()
+        return said()
+
+    def said() -> list[str]:
+        return [child.stdout.readline().strip() for child in children if child.stdout is not None]
+
+    try:
+        assert said() == ["ready"] * len(children)
+        yield go
     finally:
         for child in children:
             child.kill()
             child.communicate()
 
 
-def go(children: list[subprocess.Popen[str]]) -> None:
-    for child in children:
-        assert child.stdin is not None
-        child.stdin.write("go\n")
-        child.stdin.flush()
-
-
-def answers(children: list[subprocess.Popen[str]]) -> list[str]:
-    return [child.stdout.readline().strip() for child in children if child.stdout is not None]
-
-
 @pytest.mark.parametrize("preset", ["default", "rolling"])
 def test_F9_two_processes_with_eight_threads_each_write_one_chat(url: str, preset: str) -> None:
     with Memory(url) as memory:
         memory.chat("c", preset=preset, context_window=1000)
-    with processes(["write", url, preset, "p0"], ["write", url, preset, "p1"]) as children:
-        go(children)
-        assert answers(children) == ["done", "done"]
+    with processes(["write", url, preset, "p0"], ["write", url, preset, "p1"]) as go:
+        assert go() == ["done", "done"]
     with Memory(url) as memory:
         proof = memory.verify()
         assert proof.ok, str(proof)
@@ -116,10 +108,9 @@ def test_F9_two_processes_with_eight_threads_each_write_one_chat(url: str, prese
 
 
 def test_F9_four_processes_open_a_new_database_at_once(tmp_path: Path) -> None:
-    with processes(*(["open", str(tmp_path), f"p{number}"] for number in range(4))) as children:
+    with processes(*(["open", str(tmp_path), f"p{number}"] for number in range(4))) as go:
         for _ in range(5):
-            go(children)
-            assert answers(children) == ["opened"] * 4
+            assert go() == ["opened"] * 4
     for number in range(5):
         with Memory(f"sqlite:///{tmp_path}/{number}.db", create=False) as memory:
             assert sorted(chat.id for chat in memory.chats()) == ["p0", "p1", "p2", "p3"]
@@ -243,8 +234,25 @@ def test_F9_a_fold_survives_what_another_handle_does_meanwhile(url: str, preset:
             assert len(kept) == len(set(kept)) == len(mine) + {"add": 4, "unit": 3, "replace": 4}.get(change, 0)
             texts = [item.text for item in chat.memory.items]
             assert not rewound or not any(f"trip {n} " in text for n in range(5, 11) for text in texts)
+            assert chat.memory.cursor or rewound or (fail and preset == "chain"), "nothing was folded"
             assert change != "pin" or "Gate B7." in chat.summary
             assert change != "policy" or chat.policy.name == "layered"
+
+
+@pytest.mark.parametrize("preset", ["rolling", "default", "chain"])
+def test_F2_a_late_result_and_its_call_stay_together_although_a_fold_was_on_its_way(url: str, preset: str) -> None:
+    with Memory(url, ids=counted_ids("other")) as other:
+        slow = Slow(lambda: other.chat("c").add(result("late")))
+        with Memory(url, summarizer=slow, ids=counted_ids()) as memory:
+            chat = memory.chat("c", preset=preset, wait=True)
+            chat.add([user("My budget is 5."), call("late"), assistant("I go on."), user("And?"), assistant("Good.")])
+            fill(chat, 1, 4)
+            chat.fold()
+            assert slow.asked
+            proof = memory.verify()
+            assert proof.ok, str(proof)
+            cursor = chat.memory.cursor
+            assert cursor < 2 or cursor == len(chat.messages()), "the call is folded, its result is not"
 
 
 def test_F9_background_folds_lose_every_race_and_no_message(url: str) -> None:
@@ -374,28 +382,27 @@ def test_C6_an_add_whose_caller_is_gone_is_whole_or_absent(url: str) -> None:
 
 
 def main(what: str, *args: str) -> None:
-    """The child processes of these tests."""
+    """The child processes of these tests; each answer waits for its line."""
+
+    def say(line: str) -> None:
+        sys.stdout.write(f"{line}\n")
+        sys.stdout.flush()
+        sys.stdin.readline()
+
     if what == "write":
         url, preset, process = args
         with Memory(url) as memory:
-            ready()
+            say("ready")
             all_at_once([partial(write, memory, f"{process}t{at}", preset) for at in range(THREADS)])
-            sys.stdout.write("done\n")
+            say("done")
     else:
         folder, process = args
         Memory("sqlite:///:memory:").close()  # whatever loads on first use is loaded
+        say("ready")
         for number in range(5):
-            ready() if not number else sys.stdin.readline()
             with Memory(f"sqlite:///{folder}/{number}.db") as memory:
                 memory.chat(process).add(user("hello"))
-            sys.stdout.write("opened\n")
-            sys.stdout.flush()
-
-
-def ready() -> None:
-    sys.stdout.write("ready\n")
-    sys.stdout.flush()
-    sys.stdin.readline()
+            say("opened")
 
 
 if __name__ == "__main__":

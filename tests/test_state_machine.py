@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 from hypothesis.stateful import run_state_machine_as_test as run_machine
 
-from infold import BudgetError, DuplicateIdError, Memory, Message, OrphanResultError, summarize_memory
+from infold import BudgetError, Chat, DuplicateIdError, Memory, Message, OrphanResultError, summarize_memory
 from infold.context import Context
 from infold.items import line_tokens
 from infold.messages import parse
@@ -54,7 +54,7 @@ GARBAGE: dict[str, object] = {
     "endless": "- " + words(5000, "endless"), "blank": "\n \n## Facts\n",
 }  # fmt: skip
 MODES = ("works", "works", "works", "raises", "transcript", *GARBAGE)
-MEDDLES = ("", "", "add", "fold", "pin", "rewind", "policy")
+MEDDLES = ("", "", "add", "answer", "fold", "pin", "rewind", "policy")
 
 small = st.sampled_from([SIZES[at] for at in (2, 2, 2, 3, 3, 3, 0, 1, 4, 4, 5, 6)])
 facts = st.sampled_from(FACTS)
@@ -176,8 +176,9 @@ class ChatMachine(RuleBasedStateMachine):
     def interfere(self, what: str, other: Memory) -> None:
         chat = other.chat("c")
         if what == "add":
-            self.said.append(self.new(user("By the way, my flight is LH99.")))
-            chat.add(self.said[-1])
+            self.add(user("By the way, my flight is LH99."), chat=chat)
+        elif what == "answer" and self.waiting():
+            self.answer(self.waiting()[0], "Late.", chat)
         elif what == "fold":
             chat.fold()
         elif what == "pin" and "Gate B7." not in self.pins.values():
@@ -198,13 +199,14 @@ class ChatMachine(RuleBasedStateMachine):
     def text(self, drawn: int | str) -> str:
         return sized(drawn) if isinstance(drawn, int) else drawn.format(n=self.made % 9 + 1)
 
-    def add(self, *messages: dict[str, Any], repair: bool = False) -> None:
+    def add(self, *messages: dict[str, Any], repair: bool = False, chat: Chat | None = None) -> None:
         new = [self.new(message) for message in messages]
         before = list(self.said)
         self.said += new
         self.just_added = True
         try:
-            self.chat.add(new if len(new) > 1 else new[0], repair=repair)
+            (chat or self.chat).add(new if len(new) > 1 else new[0], repair=repair)
+            (chat or self.chat).settle()  # a race is only what `interfere` does: at a known place, every time
         except BaseException:
             self.said = before
             raise
@@ -239,13 +241,13 @@ class ChatMachine(RuleBasedStateMachine):
         ids = self.waiting()
         self.answer(ids[at % len(ids)], self.text(text))
 
-    def answer(self, id: str, text: str) -> None:
+    def answer(self, id: str, text: str, chat: Chat | None = None) -> None:
         try:
-            self.add(result(id, text))
+            self.add(result(id, text), chat=chat)
         except OrphanResultError:
             unfolded = self.said[self.chat.memory.cursor :]
             assert all(id not in parse(message).call_ids for message in unfolded)
-            self.add(result(id, text), repair=True)
+            self.add(result(id, text), repair=True, chat=chat)
 
     @rule(turns=st.integers(1, 8), text=small)
     def add_late_result(self, turns: int, text: int) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from infold import Chat, Memory, Message, preset
-from tests.conftest import counted_ids, ticking_clock, user, words
+from tests.conftest import assistant, call, counted_ids, result, ticking_clock, user, words
 from tests.test_chain import fill
 from tests.test_rolling import folds, reasons, talk
 
@@ -241,3 +241,21 @@ def test_A5_after_a_failure_in_line_the_next_fold_reads_what_the_summarizer_miss
         assert summarizer.asked[-1] == ("", list(range(1, 13)))
         assert [record.depth for record in chat.records] == [0]
         assert_nothing_lost(memory, chat, 18)
+
+
+def test_F2_a_result_that_comes_while_its_call_is_being_folded_is_not_split_from_it(url: str) -> None:
+    late: list[Chat] = []
+
+    def summarizer(summary: str, messages: list[Message]) -> str:
+        if late:  # the result of a call that was given up, while the call is on its way into memory
+            late.pop().add(result("slow"))
+        return "- User wants words"
+
+    with Memory(url, summarizer=summarizer) as memory:
+        chat = memory.chat("c", preset="chain", context_window=1000)
+        chat.add([user(words(100, "q")), call("slow"), *(assistant(words(60, f"a{n}")) for n in range(9))])
+        late.append(memory.chat("c"))
+        chat.add(assistant(words(100, "last")))
+        chat.settle()
+        assert not late
+        assert memory.verify().ok, str(memory.verify())

@@ -21,6 +21,7 @@ from infold.rendering import memory_tokens
 from infold.state import State, load, marks_json
 from infold.tokens import count
 from infold.triggers import Marks, Plan, tighter
+from infold.units import splits_unit
 
 log = logging.getLogger("infold")
 
@@ -123,7 +124,8 @@ def fold_answer(
     second: str | None = None,
 ) -> tuple[State, list[Event]]:
     """Commit a summarizer's answer; extractive folds of the same messages are superseded."""
-    if state.row.version != expected:
+    # A late result may have joined a call in the range since: the cut would split them.
+    if state.row.version != expected or splits_unit(state.messages, asked.last):
         raise LostRaceError
     policy = state.policy
     n = state.row.folds + 1

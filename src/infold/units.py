@@ -65,6 +65,11 @@ def units(messages: Sequence[Message]) -> list[Unit]:
     return result
 
 
+def splits_unit(messages: Sequence[Message], seq: int) -> bool:
+    """Whether a cut right after position `seq` of the chat would split a unit of these messages."""
+    return any(messages[unit.first].seq <= seq < messages[unit.last].seq for unit in units(messages))
+
+
 def unit_slices(messages: Sequence[Message]) -> list[list[Message]]:
     """The messages of each unit."""
     if not any(message.tool_calls for message in messages):  # the common case, much cheaper

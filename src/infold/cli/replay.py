@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import shutil
+import sys
 from importlib.resources import as_file, files
 from pathlib import Path
 from typing import Annotated, Any
@@ -152,8 +155,10 @@ def _show(chat: Chat, context: Context, proof: Proof, tokens: int, database: str
         console.print(Text(str(proof), style="red"))
     console.print()
     option = "" if database == DEFAULT_DATABASE else f" -d {database}"
+    command = Path(sys.argv[0])
+    name = command.name if shutil.which(command.name) else os.path.relpath(command)
     console.print(
-        Text(f"Look closer:  infold context {chat.id} --explain{option}   infold verify{option}", style="dim")
+        Text(f"Look closer:\n  {name} context {chat.id} --explain{option}\n  {name} verify{option}", style="dim")
     )
 
 
