@@ -73,7 +73,7 @@ def test_add_context_summary_fold_verify_in_a_new_folder(run: Run, tmp_path: Pat
     assert json.loads(out)["folded"] is True
     code, out, _ = run("verify")
     assert code == 0
-    assert out.startswith("ok: 14 messages in 1 chats")
+    assert out.startswith("ok: 14 messages in 1 chat;")
     code, out, _ = run("chats")
     assert out.startswith("trip  14 messages")
 

