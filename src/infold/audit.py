@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from infold.folder import GENESIS, fold_hash
 from infold.items import Item, line_tokens
 from infold.ledger import store
+from infold.ledger.proof import gaps
 from infold.ledger.rows import ChatRow, FoldRow
 from infold.ledger.store import Connection
 from infold.policy import Policy
@@ -60,7 +61,7 @@ def verify(connection: Connection, only: int | None = None) -> Proof:
     messages = folded = folds = 0
     rows = [row for row in store.all_chats(connection) if only in (None, row.key)]
     names = {row.id for row in rows}
-    for chat, n, first, last, ends in store.gaps(connection):
+    for chat, n, first, last, ends in gaps(connection):
         if chat in names:
             problems.append(Problem(chat, f"fold {n} covers {first}–{last}, but the one before it ends at {ends}"))
     for row in rows:

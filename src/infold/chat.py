@@ -178,7 +178,7 @@ class Chat:
         budget = check_budget(budget - reserve_output, "max_tokens less reserve_output")
         context = assemble(view, budget, query=question, tools_tokens=tool_tokens, sources=sources or ())
         if log.isEnabledFor(logging.DEBUG):
-            self._log_trimmed(context)
+            reports.log_trimmed(self.id, context)
         return context
 
     @property
@@ -379,19 +379,6 @@ class Chat:
         if question.role != "user":
             raise MessageError(f"the question must be a user message, not a {question.role} message")
         return replace(question, tokens=message_tokens(question))
-
-    def _log_trimmed(self, context: Context) -> None:
-        left_out = context.explain().left_out
-        if left_out:
-            log.debug(
-                "context chat=%s budget=%d tokens=%d left_out=%d left_out_tokens=%d bridged=%d",
-                self.id,
-                context.budget,
-                context.tokens,
-                len(left_out),
-                sum(piece.tokens for piece in left_out),
-                context.sources["bridged"],
-            )
 
     def _note_tools(self, tokens: int) -> None:
         """Remember how much the tools take: triggers compare the whole next request with the window."""

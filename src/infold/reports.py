@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass
 
+from infold.context import Context
 from infold.items import FACT, LEAF, LONG, Item, render
 from infold.ledger import store
 from infold.ledger.store import Connection
 from infold.messages import Message, participants
 from infold.records import SummaryRecord, summary_record
 from infold.state import State
+
+log = logging.getLogger("infold")
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,3 +117,18 @@ def fold_stats(connection: Connection, state: State) -> FoldStats:
     tried = len(folds) + failures
     mean = sum(fold.duration for fold in folds) / len(folds) if folds else 0.0
     return FoldStats(len(folds), failures, len(folds) / tried if tried else 1.0, mean)
+
+
+def log_trimmed(chat: str, context: Context) -> None:
+    """A debug line where a context had to leave something out."""
+    left_out = context.explain().left_out
+    if left_out:
+        log.debug(
+            "context chat=%s budget=%d tokens=%d left_out=%d left_out_tokens=%d bridged=%d",
+            chat,
+            context.budget,
+            context.tokens,
+            len(left_out),
+            sum(piece.tokens for piece in left_out),
+            context.sources["bridged"],
+        )

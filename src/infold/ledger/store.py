@@ -304,19 +304,6 @@ _undo_born = Query(delete(items).where(items.c.chat == P("of"), items.c.born >= 
 _undo_died = Query(update(items).where(items.c.chat == P("of"), items.c.died >= P("at")).values(died=None))
 _first_fold_past = Query(select(func.min(folds.c.n)).where(folds.c.chat == P("of"), folds.c.head_seq > P("after")))
 
-# The no-loss proof: each active base fold must start right after the one before it. Rows are the gaps and overlaps.
-_before = func.coalesce(func.lag(folds.c.last_seq).over(partition_by=folds.c.chat, order_by=folds.c.first_seq), 0)
-_chained = (
-    select(folds.c.chat, folds.c.n, folds.c.first_seq, folds.c.last_seq, _before.label("ends"))
-    .where(folds.c.kind == "base", folds.c.superseded_by.is_(None))
-    .subquery()
-)
-_gaps = Query(
-    select(chats.c.id, _chained.c.n, _chained.c.first_seq, _chained.c.last_seq, _chained.c.ends)
-    .join(chats, chats.c.key == _chained.c.chat)
-    .where(or_(_chained.c.first_seq != _chained.c.ends + 1, _chained.c.last_seq < _chained.c.first_seq))
-)
-
 
 def _item(row: Sequence[Any]) -> Item:
     id, section, text, sources, layer, born, tokens = row
@@ -377,11 +364,6 @@ def undo_folds(connection: Connection, key: int, n: int) -> None:
     """Take back fold n and every later one."""
     for query in (_undo_folds, _undo_superseded, _undo_born, _undo_died):
         query(connection, of=key, at=n)
-
-
-def gaps(connection: Connection) -> list[tuple[str, int, int, int, int]]:
-    """Chat, fold, first and last position, and where the fold before ends, of every break in the partition."""
-    return list(_gaps(connection))
 
 
 # Pins and events ---------------------------------------------------------------------------------------
