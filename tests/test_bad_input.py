@@ -122,6 +122,27 @@ def test_absurd_reserve_is_refused(memory: Memory, reserve: Any) -> None:
         memory.chat("c").context("hi", reserve_output=reserve)
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"sources": "one text"},
+        {"sources": [1]},
+        {"sources": ["a\0"]},
+        {"sources": ["\ud800"]},
+        {"tools": "lookup"},
+        {"tools": {"name": "lookup"}},
+        {"tools": ["lookup"]},
+        {"tools": [{"name": object()}]},
+        {"query": {"role": "assistant", "content": "x"}},
+        {"query": "\ud800"},
+    ],
+    ids=str,
+)
+def test_bad_extras_of_a_context_are_refused(memory: Memory, arguments: dict[str, Any]) -> None:
+    with pytest.raises(MessageError):
+        memory.chat("c").context(**{"query": "hi", **arguments})
+
+
 def test_reserve_larger_than_the_budget_is_refused(memory: Memory) -> None:
     with pytest.raises(BudgetError, match="less reserve_output"):
         memory.chat("c").context("hi", max_tokens=100, reserve_output=100)

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, overload
 from infold.memory import ChatInfo, Memory
 
 if TYPE_CHECKING:
+    from infold.arguments import MessageLike
     from infold.audit import Proof
-    from infold.chat import Chat, MessageLike
+    from infold.chat import Chat
     from infold.context import Context
     from infold.folder import Summarizer
     from infold.ledger.rows import Event

@@ -5,19 +5,18 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, overload
 
 from infold import reports
 from infold.access import Access
+from infold.arguments import MessageLike, check_extras, question_of, same
 from infold.assembly import assemble
 from infold.audit import Proof, verify
 from infold.context import Context, check_budget
 from infold.errors import (
     BudgetError,
     ConfigError,
-    DuplicateIdError,
     MessageError,
     NotFoundError,
     OrphanResultError,
@@ -45,8 +44,6 @@ if TYPE_CHECKING:
     from infold.presets import SummarizationConfig
 
 log = logging.getLogger("infold")
-
-MessageLike = Message | Mapping[str, Any]
 
 
 class Chat:
@@ -114,7 +111,7 @@ class Chat:
             for parsed, tokens, found in read:
                 known = store.message_by_id(connection, self._key, parsed.id) if parsed.id else None
                 if known is not None:
-                    added.append(_same(parsed, known))
+                    added.append(same(parsed, known))
                     continue
                 if parsed.role == "tool" and not repair and parsed.tool_call_id not in awaited(state.messages):
                     raise OrphanResultError(
@@ -165,9 +162,8 @@ class Chat:
             check_budget(max_tokens)
         if isinstance(reserve_output, bool) or not isinstance(reserve_output, int) or reserve_output < 0:
             raise BudgetError(f"reserve_output must be a whole number of at least 0, not {reserve_output!r}")
-        if sources is not None and (isinstance(sources, str) or not all(isinstance(source, str) for source in sources)):
-            raise MessageError("sources must be a list of texts")
-        question = self._question(query)
+        check_extras(tools, sources)
+        question = question_of(query)
         tool_tokens = tools_tokens(tools)
         if tools is not None:
             self._note_tools(tool_tokens)
@@ -370,16 +366,6 @@ class Chat:
         store.insert_event(connection, self._key, event)
         return event
 
-    def _question(self, query: str | MessageLike | None) -> Message | None:
-        if query is None:
-            return None
-        if isinstance(query, str):
-            query = {"role": "user", "content": query}
-        question = parse(query)
-        if question.role != "user":
-            raise MessageError(f"the question must be a user message, not a {question.role} message")
-        return replace(question, tokens=message_tokens(question))
-
     def _note_tools(self, tokens: int) -> None:
         """Remember how much the tools take: triggers compare the whole next request with the window."""
         with self.reading() as (_, state):
@@ -388,12 +374,3 @@ class Chat:
         with suppress(ReadOnlyDatabaseError), self.writing() as (connection, state):
             state.row.tools_tokens = tokens
             store.set_chat(connection, state.row)
-
-
-def _same(given: Message, stored: Message) -> Message:
-    """The stored message, if what was given under its id is the same."""
-    if given.wire != stored.wire:
-        raise DuplicateIdError(
-            f"message id {given.id!r} is taken by another message (number {stored.seq}) of this chat; use a new id"
-        )
-    return stored
