@@ -132,7 +132,7 @@ def test_absurd_reserve_is_refused(memory: Memory, reserve: Any) -> None:
         {"tools": "lookup"},
         {"tools": {"name": "lookup"}},
         {"tools": ["lookup"]},
-        {"tools": [{"name": object()}]},
+        {"tools": [{"name": {1}}]},
         {"query": {"role": "assistant", "content": "x"}},
         {"query": "\ud800"},
     ],
