@@ -173,12 +173,22 @@ class _Draft:
 
     def _trim_leaves(self) -> None:
         block = self.blocks["leaves"]
-        for oldest in sorted({item.fold for item in block.items}):
+        for oldest, tokens, rest in self._leaf_steps(block.items):
             if not self._over():
                 return
-            tokens = sum([item.tokens for item in block.items if item.fold == oldest])
-            block.items = [item for item in block.items if item.fold != oldest]
+            block.items = rest
             self._leave_out("leaves", f"summary of fold {oldest}", tokens, "oldest first")
+
+    def _leaf_steps(self, items: list[Item]) -> list[tuple[int, int, list[Item]]]:
+        """Leaves in the order they go: their fold, their tokens, and what is left without them."""
+        steps: list[tuple[int, int, list[Item]]] | None = self.view.cache.get("leaf steps")
+        if steps is None:
+            steps = self.view.cache["leaf steps"] = []
+            for fold in sorted({item.fold for item in items}):
+                rest = [item for item in items if item.fold != fold]
+                steps.append((fold, sum(item.tokens for item in items) - sum(item.tokens for item in rest), rest))
+                items = rest
+        return steps
 
     def _trim_tail(self, floor: int) -> None:
         """Move the oldest units to the bridge, in blocks, so that the next contexts share this one's prefix."""

@@ -63,8 +63,11 @@ class Message:
     @property
     def sha256(self) -> bytes:
         """Hash of the wire form and what is kept beside it."""
-        content = [self.wire, self.id, self.seq, self.created_at, self.model_variant]
-        return hashlib.sha256(canonical_json(content).encode()).digest()
+        plain = self.content if isinstance(self.content, str) else ""
+        variant = self.model_variant or ""
+        # No text holds a NUL, so nothing can slip from one field into the next.
+        parts = (self.role, plain, self.body or "", self.id, str(self.seq), str(self.created_at), variant)
+        return hashlib.sha256("\0".join(parts).encode()).digest()
 
     @property
     def text(self) -> str:
@@ -96,6 +99,8 @@ class Message:
     @property
     def body(self) -> str | None:
         """Everything but role and plain text content, as JSON; None for a plain message."""
+        if self.name is None and self.tool_call_id is None and isinstance(self.content, str) and self.plain:
+            return None
         rest = self.wire
         del rest["role"]
         if isinstance(self.content, str):

@@ -202,15 +202,24 @@ def digest(message: Message, chars: int = 110) -> str:
 
 def _classify(sentence: str, words: frozenset[str], role: str) -> tuple[str, bool]:
     """Section of a sentence ("" for none), and whether it is a lasting fact."""
-    if sentence.endswith(("?", "？")) or _HYPOTHETICAL.search(sentence, words):
+    if sentence.endswith(("?", "？")):
         return "", False
-    if role == "assistant":
-        # An assistant's opinions are not memory; what it did or promised is.
-        if _COMMITMENT.search(sentence, words) and _SPEAKER_ACTS.match(sentence):
-            return "open", False
-        if _SAID_DONE.search(sentence, words) and (_FIGURE.search(sentence) or _IDENTIFIER.search(sentence)):
-            return "decisions", False
+    section, fact = (_said_by_assistant if role == "assistant" else _said_by_user)(sentence, words)
+    if section and _HYPOTHETICAL.search(sentence, words):
         return "", False
+    return section, fact
+
+
+def _said_by_assistant(sentence: str, words: frozenset[str]) -> tuple[str, bool]:
+    # An assistant's opinions are not memory; what it did or promised is.
+    if _COMMITMENT.search(sentence, words) and _SPEAKER_ACTS.match(sentence):
+        return "open", False
+    if _SAID_DONE.search(sentence, words) and (_FIGURE.search(sentence) or _IDENTIFIER.search(sentence)):
+        return "decisions", False
+    return "", False
+
+
+def _said_by_user(sentence: str, words: frozenset[str]) -> tuple[str, bool]:
     if _COMMITMENT.search(sentence, words):
         return "open", False
     if _DECISION.search(sentence, words):
