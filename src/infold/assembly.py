@@ -58,6 +58,7 @@ class _Draft:
         self.tools_tokens = tools_tokens
         self.left_out: list[Piece] = []
         self.blocks = memory_blocks(view)
+        self.blocks_tokens = sum([block.tokens for block in self.blocks.values()])
         self.sources = [f"[{at}] {text}" for at, text in enumerate(sources, 1)]
         self.fixed = REQUEST_OVERHEAD + tools_tokens
         if "policy" in self.policy.order:
@@ -138,8 +139,7 @@ class _Draft:
 
     def _frame(self) -> int:
         """Tokens of everything but the messages shown as they were said."""
-        blocks = sum([block.tokens for block in self.blocks.values()])
-        return self.fixed + blocks + self._sources_tokens() + (self.reserve if self._has_bridge() else 0)
+        return self.fixed + self.blocks_tokens + self._sources_tokens() + (self.reserve if self._has_bridge() else 0)
 
     def _over(self) -> bool:
         return self._frame() + sum(self.unit_tokens[self.cut :]) + self.question_tokens > self.budget
@@ -176,7 +176,7 @@ class _Draft:
         for oldest, tokens, rest in self._leaf_steps(block.items):
             if not self._over():
                 return
-            block.items = rest
+            self._keep("leaves", rest)
             self._leave_out("leaves", f"summary of fold {oldest}", tokens, "oldest first")
 
     def _leaf_steps(self, items: list[Item]) -> list[tuple[int, int, list[Item]]]:
@@ -272,8 +272,15 @@ class _Draft:
         """Items of a block that may go: pins never do."""
         return [item for item in self.blocks[name].items if item not in self.view.pins]
 
+    def _keep(self, name: str, items: list[Item]) -> None:
+        """Let a block go on with fewer items."""
+        block = self.blocks[name]
+        self.blocks_tokens -= block.tokens
+        block.items = items
+        self.blocks_tokens += block.tokens
+
     def _drop_item(self, name: str, item: Item, why: str) -> None:
-        self.blocks[name].items.remove(item)
+        self._keep(name, [kept for kept in self.blocks[name].items if kept is not item])
         self._leave_out(name, item.text, item.tokens, why)
 
     def _replace(self, short: list[Message]) -> None:
