@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from copy import deepcopy
-from dataclasses import replace
 
 from infold.context import Context, Explanation, Piece, View
 from infold.errors import BudgetError
@@ -21,7 +20,7 @@ from infold.rendering import (
     plain_line,
     system_message,
 )
-from infold.tokens import MESSAGE_OVERHEAD, REQUEST_OVERHEAD, count, count_cached, message_tokens
+from infold.tokens import MESSAGE_OVERHEAD, REQUEST_OVERHEAD, count, count_cached, counted
 from infold.units import question, repair, turn_starts, turns, unit_slices
 
 LEAST_BRIDGE = 36  # tokens of a bridge that states its range and count
@@ -77,8 +76,8 @@ class _Draft:
     def _split(self, query: Message | None) -> None:
         """The question, what follows it (an agent at work), and the tail before it in whole units."""
         stored = self.view.messages
-        broken = any(m.tool_calls or m.role == "tool" for m in stored)
-        messages = _counted(repair(stored)) if broken else list(stored)
+        with_tools = any(m.tool_calls or m.role == "tool" for m in stored)
+        messages = counted(repair(stored)) if with_tools else list(stored)
         if query is not None:
             first = end = len(messages)
             self.query = [query]
@@ -90,7 +89,7 @@ class _Draft:
             first, end = question(stored)
             if first < end:  # the newest words of the question; earlier ones may be bridged
                 asked = stored[end - 1]
-                first = next(at for at, m in enumerate(messages) if m is asked) if broken else end - 1
+                first = next(at for at, m in enumerate(messages) if m is asked) if with_tools else end - 1
                 end = first + 1
             else:
                 first = end = len(messages)
@@ -394,8 +393,3 @@ class _Draft:
         parts.append(self._sources_text())
         parts.append("\n".join(plain_line(m) for m in (*self.query, *self._after())))
         return "\n\n".join(part for part in parts if part)
-
-
-def _counted(messages: list[Message]) -> list[Message]:
-    """Messages that a repair made get their tokens too."""
-    return [m if m.tokens else replace(m, tokens=message_tokens(m)) for m in messages]

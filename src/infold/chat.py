@@ -34,7 +34,7 @@ from infold.policy import Policy
 from infold.records import SummaryRecord
 from infold.reports import FoldStats, LastSummarization, MemoryState
 from infold.rewriter import Rewriter
-from infold.state import State, asked, load, marks_json
+from infold.state import State, asked, load, note_marks
 from infold.tokens import message_tokens, tools_tokens
 from infold.triggers import decide
 from infold.units import awaited
@@ -126,14 +126,11 @@ class Chat:
                 reach("add.inserted")
                 state.append(stored)
                 added.append(stored)
-                plan = None
-                if instant:
-                    plan, state.marks = decide(state.policy, state.situation())
-                    state.row.marks = marks_json(state.marks)
-                store.touch(connection, self._key, last_seq=stored.seq, users=state.row.users, marks=state.row.marks)
+                plan, marks = decide(state.policy, state.situation()) if instant else (None, state.marks)
+                note_marks(connection, state, marks)
                 reach("add.noted")
                 if plan is not None:
-                    state, folded = fold_instantly(connection, state, plan, state.marks, self._memory.clockwork)
+                    state, folded = fold_instantly(connection, state, plan, marks, clock)
                     events += folded
             self.cache = state
         reach("add.committed")

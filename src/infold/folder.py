@@ -18,7 +18,7 @@ from infold.ledger.store import Connection
 from infold.messages import Message, canonical_json
 from infold.policy import Policy
 from infold.rendering import memory_tokens
-from infold.state import State, load, marks_json
+from infold.state import State, load, marks_json, note_marks
 from infold.tokens import count
 from infold.triggers import Marks, Plan, tighter
 from infold.units import splits_unit
@@ -296,10 +296,7 @@ def _reloaded(connection: Connection, key: int) -> State:
     fresh = load(connection, key, None)
     assert fresh is not None
     if not fresh.marks.armed and fresh.situation().ratio < fresh.policy.reset_ratio:
-        fresh.marks = replace(fresh.marks, armed=True)
-        row = fresh.row
-        row.marks = marks_json(fresh.marks)
-        store.touch(connection, key, last_seq=row.last_seq, users=row.users, marks=row.marks)
+        note_marks(connection, fresh, replace(fresh.marks, armed=True))
     return fresh
 
 

@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING
 
 from infold.errors import SummarizerError
 from infold.folder import EXTRACTIVE, LostRaceError, Request, ask, fold_answer, fold_instantly, request
-from infold.ledger import store
 from infold.ledger.rows import Event
 from infold.ledger.store import Connection
 from infold.policy import Policy
-from infold.state import State, marks_json
+from infold.state import State, note_marks
 from infold.triggers import Marks, Plan, decide, forced, tighter
 
 if TYPE_CHECKING:
@@ -125,9 +124,7 @@ class Rewriter:
         if plan is not None:
             return plan, marks
         if marks != state.marks:
-            row = state.row
-            store.touch(connection, row.key, last_seq=row.last_seq, users=row.users, marks=marks_json(marks))
-            state.marks = marks
+            note_marks(connection, state, marks)
         newest = state.records[0] if state.records else None
         if newest is not None and newest.author == EXTRACTIVE and self._upgrades(state.policy):
             # A leaf has nothing to rewrite without messages, nor has an empty memory.
@@ -162,8 +159,7 @@ class Rewriter:
                 state, made = fold_instantly(connection, state, again, marks, self._memory.clockwork)
                 events += made
             else:
-                row, state.marks = state.row, marks
-                store.touch(connection, row.key, last_seq=row.last_seq, users=row.users, marks=marks_json(marks))
+                note_marks(connection, state, marks)
             self._chat.cache = state
         self._memory.emit(events)
         if policy.abort_on_failure:

@@ -162,6 +162,13 @@ def asked(connection: Connection, state: State) -> tuple[Message, ...]:
     return tuple(before[first:end])
 
 
+def note_marks(connection: Connection, state: State, marks: Marks) -> None:
+    """Write what the triggers must remember, with the counters that go with it."""
+    row = state.row
+    state.marks, row.marks = marks, marks_json(marks)
+    store.touch(connection, row.key, last_seq=row.last_seq, users=row.users, marks=row.marks)
+
+
 def marks_json(marks: Marks) -> str:
     armed = "true" if marks.armed else "false"
     return f'{{"armed":{armed},"head":{marks.head},"safety":{marks.safety},"seen":{marks.seen}}}'

@@ -6,6 +6,7 @@ import functools
 import json
 import threading
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from infold.messages import Message
@@ -109,6 +110,11 @@ def message_tokens(message: Message) -> int:
         if value is not None:
             total += count(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))
     return total
+
+
+def counted(messages: Sequence[Message]) -> list[Message]:
+    """The messages, those without a count with one."""
+    return [m if m.tokens else replace(m, tokens=message_tokens(m)) for m in messages]
 
 
 def tools_tokens(tools: Sequence[Mapping[str, Any]] | None) -> int:
