@@ -9,19 +9,24 @@ import argparse
 import multiprocessing
 import sys
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from rich.table import Table
 
-from bench.common import console, folder, tracked, url
+from bench.common import RESULTS, Figure, console, folder, report, tracked, url
+from bench.retention_chart import Panel, Points, chart
 from bench.retention_chats import Planted, write
 from bench.retention_measure import kept_in, lines_of, measure
 from bench.retention_phrasings import LIVE, PHRASINGS, NotEnoughError
+from bench.retention_speed import folding, reading
 from infold import Event, Memory
+from infold.tokens import count
 
-CHATS, SEED = 60, 1
+CHATS, SEED, PRESET = 60, 1, "rolling"
+LEAST_FOLDS = 20
+"""Targets are for chats that were folded this often."""
 GRID = (1, 2, 4, 6, 9, 12, 16, 20, 25, 30, 40, 50, 60, 80, 100)
 """Numbers of folds after which memory is measured."""
 
@@ -43,6 +48,7 @@ class Played:
     """One chat after its last message."""
 
     half: str
+    messages: int
     folds: int
     curve: dict[int, Counter[str]]
     end: Counter[str]
@@ -72,7 +78,7 @@ def _play(job: Job) -> Played:
 
     def noted(event: Event) -> None:
         nonlocal folds
-        folds += event.type == "summarization"
+        folds += event.type == "summarization" and event.data["kind"] == "base"
 
     curve: dict[int, Counter[str]] = {}
     fates: dict[Planted, str] = {}
@@ -104,7 +110,7 @@ def _play(job: Job) -> Played:
         end = measure(script, state, fates if job.words else None)
     path.unlink()
     shown = state.summary if job.half != "unseen" else ""
-    return Played(job.half, folds, curve, end.counts, end.wrong, shown)
+    return Played(job.half, len(script.messages), folds, curve, end.counts, end.wrong, shown)
 
 
 def share(counts: Counter[str], part: str, whole: str) -> float:
@@ -112,6 +118,11 @@ def share(counts: Counter[str], part: str, whole: str) -> float:
     of = sum(n for key, n in counts.items() if key == whole or key.startswith(f"{whole} "))
     got = sum(n for key, n in counts.items() if key == part or key.startswith(f"{part} "))
     return 100 * got / of if of else 100.0
+
+
+def leaked(counts: Counter[str]) -> float:
+    """Percent of the lines."""
+    return 100 * counts["leaked"] / max(1, counts["lines"])
 
 
 def results(jobs: Sequence[Job]) -> Iterator[Played]:
@@ -161,7 +172,7 @@ def overview(halves: Sequence[Half]) -> Table:
     row("closed items gone", [_percent(share(e, "gone", "closed")) for e in ends])
     for kind in ("commitment", "question"):
         row(f"– {kind}", [_percent(share(e, f"gone {kind}", f"closed {kind}")) for e in ends])
-    row("filler among the lines", [_percent(100 * e["leaked"] / max(1, e["lines"])) for e in ends])
+    row("filler among the lines", [_percent(leaked(e)) for e in ends])
     row("– tokens of a chat", [f"{e['leaked_tokens'] / e['chats']:.0f}" for e in ends])
     row("invented", [str(e["invented"]) for e in ends])
     row("pins present", [_percent(share(e, "pinned", "pins")) for e in ends])
@@ -175,12 +186,60 @@ def _percent(value: float) -> str:
     return f"{value:.1f} %"
 
 
+def figures(halves: Sequence[Half]) -> list[Figure]:
+    """Each as what went wrong, so that less is better; the targets are for the unseen half."""
+    found: list[Figure] = []
+    for half in halves:
+        end = half.end
+        for what, value, unit, target in (
+            ("live items lost", 100 - share(end, "kept", "live"), "%", 10.0),
+            ("reversals wrong", 100 - share(end, "right", "overturned"), "%", 5.0),
+            ("closed items still open", 100 - share(end, "gone", "closed"), "%", 15.0),
+            ("filler among the lines", leaked(end), "%", 5.0),
+            ("figures and names invented", end["invented"], "", 0.0),
+            ("pins lost", 100 - share(end, "pinned", "pins"), "%", 0.0),
+        ):
+            judged = half.name == "unseen" and half.folds >= LEAST_FOLDS
+            found.append(Figure(f"{half.name}: {what}", value, unit, target if judged else None))
+    return found
+
+
+def details(half: Half) -> dict[str, object]:
+    end = half.end
+    return {
+        "chats": end["chats"],
+        "messages": sum(p.messages for p in half.played),
+        "folds, fewest": half.folds,
+        "folds, mean": round(sum(p.folds for p in half.played) / len(half.played), 1),
+        "tokens of a memory, mean": round(end["tokens"] / end["chats"]),
+        "lines of a memory, mean": round(end["lines"] / end["chats"], 1),
+        "tokens of filler, mean": round(end["leaked_tokens"] / end["chats"], 1),
+        "kept, %": {kind: round(share(end, f"kept {kind}", f"live {kind}"), 1) for kind in LIVE},
+        "gone, %": {k: round(share(end, f"gone {k}", f"closed {k}"), 1) for k in ("commitment", "question")},
+    }
+
+
+def curves(halves: Sequence[Half]) -> str:
+    def lines(value: Callable[[Counter[str]], float]) -> dict[str, Points]:
+        return {h.name: [(n, value(c)) for n in GRID if (c := h.at(n)) is not None] for h in halves}
+
+    return chart(
+        "What memory holds after many folds",
+        [
+            Panel("Planted items kept", lines(lambda c: share(c, "kept", "live")), 90),
+            Panel("Reversals right", lines(lambda c: share(c, "right", "overturned")), 95),
+            Panel("Closed items gone", lines(lambda c: share(c, "gone", "closed")), 85),
+            Panel("Filler among the lines", lines(leaked), 5, at_most=True),
+        ],
+    )
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m bench.retention", description=__doc__)
     parser.add_argument("--half", choices=("tuned", "unseen", "both"), default="both")
     parser.add_argument("--chats", type=int, default=CHATS, help="chats of each half")
     parser.add_argument("--seed", type=int, default=SEED)
-    parser.add_argument("--preset", default="rolling")
+    parser.add_argument("--preset", default=PRESET)
     parser.add_argument("--phrasings", type=Path, default=PHRASINGS, help="another folder of phrasings")
     parser.add_argument("--misses", action="store_true", help="print what is wrong, one per line; tuned half only")
     parser.add_argument("--dump", type=int, metavar="N", help="print the memory of tuned chat N")
@@ -189,24 +248,32 @@ def main() -> None:
         parser.error("--misses and --dump show what chats say, so they need --half tuned: the unseen half stays unseen")
     names = ("tuned", "unseen") if args.half == "both" else (args.half,)
     numbers = range(args.chats) if args.dump is None else (args.dump,)
+    phrasings = args.phrasings.resolve()
+    count("")  # loads the tokenizer before the processes part
     with folder() as work:
-        jobs = [
-            Job(name, n, args.seed, args.preset, args.phrasings.resolve(), work, args.misses)
-            for name in names
-            for n in numbers
-        ]
+        jobs = [Job(name, n, args.seed, args.preset, phrasings, work, args.misses) for name in names for n in numbers]
         try:
             played = list(results(jobs))
+            if args.dump is not None:
+                print(played[0].summary)
+                return
+            if args.misses:
+                wrong = (line for p in played for line in p.wrong)
+                print("\n".join(sorted(wrong, key=lambda line: line.partition(" | ")[0])))
+            halves = [Half(name, [p for p in played if p.half == name]) for name in names]
+            console.print(overview(halves))
+            if args.half != "both":
+                return
+            fold, folds = folding([write("tuned", n, args.seed, phrasings) for n in range(8)], work)
         except (NotEnoughError, UnseenError) as error:
             sys.exit(f"bench.retention: {error}")
-    if args.dump is not None:
-        print(played[0].summary)
+    found = [*figures(halves), reading(), fold]
+    usual = (args.chats, args.seed, args.preset, phrasings) == (CHATS, SEED, PRESET, PHRASINGS)
+    if not usual:
+        console.print("Not the usual run: bench/results stays as it is.")
         return
-    halves = [Half(name, [p for p in played if p.half == name]) for name in names]
-    if args.misses:
-        for line in sorted((line for p in played for line in p.wrong), key=lambda line: line.split(" | ")[0]):
-            print(line)
-    console.print(overview(halves))
+    report("retention", found, {**{half.name: details(half) for half in halves}, "folds timed": folds})
+    (RESULTS / "retention.svg").write_text(curves(halves))
 
 
 if __name__ == "__main__":

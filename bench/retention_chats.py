@@ -14,7 +14,19 @@ from datetime import timedelta
 from itertools import pairwise
 from pathlib import Path
 
-from bench.retention_phrasings import LIVE, PHRASINGS, START, Book, NotEnoughError, books, even, holds, made
+from bench.retention_phrasings import (
+    LIVE,
+    PHRASINGS,
+    START,
+    Book,
+    NotEnoughError,
+    Phrasing,
+    any_of,
+    books,
+    even,
+    holds,
+    made,
+)
 
 REVERSED, DONE, ANSWERED = 2, 4, 2
 LENGTH = (200, 400)
@@ -93,6 +105,8 @@ class _Writer:
         self.used: set[str] = set()
         self.said: set[str] = set()
         self.groups: dict[str, list[_Draft]] = {}
+        self.decks: dict[str, list[Phrasing]] = {}
+        self.planted = any_of([])
 
     def script(self, name: str) -> Script:
         self._plan()
@@ -297,30 +311,33 @@ class _Writer:
     def _fill(self, slots: Sequence[_Slot], planted: Sequence[Planted]) -> None:
         at = {p.at - 1: p for p in planted}
         values = sorted({value for p in planted for value in p.keep})
+        self.planted = any_of(values)
         for number, slot in enumerate(slots):
             statement = at.get(number)
             if slot.call:
                 continue
             if slot.role == "tool":
-                slot.content = statement.say if statement else self._filler("filler_tool", values)
+                slot.content = statement.say if statement else self._filler("filler_tool")
                 continue
             kind = f"filler_{slot.role}"
             if statement is None:
-                slot.content = " ".join(self._filler(kind, values) for _ in range(self.chance.choice((1, 2, 2, 3, 4))))
+                slot.content = _joined([self._filler(kind) for _ in range(self.chance.choice((1, 2, 2, 3, 4)))])
             else:
                 around = self.chance.choice((1, 2)) if self.chance.random() < 0.5 else 0
-                parts = [self._filler(kind, values) for _ in range(around)]
+                parts = [self._filler(kind) for _ in range(around)]
                 parts.insert(self.chance.randint(0, around), statement.say)
-                slot.content = " ".join(parts)
+                slot.content = _joined(parts)
 
-    def _filler(self, kind: str, values: Sequence[str]) -> str:
-        """A filler that holds no planted value."""
+    def _filler(self, kind: str) -> str:
+        """A filler that holds no planted value; none comes again before all have come."""
         for _ in range(TRIES):
-            text = self._filled(self.chance.choice(self.book.kinds[kind]).say, {}, loose=kind == "filler_tool")
-            if text is not None:
-                evened = even(text)
-                if not any(holds(evened, value) for value in values):
-                    return text.strip()
+            deck = self.decks.setdefault(kind, [])
+            if not deck:
+                deck += self.book.kinds[kind]
+                self.chance.shuffle(deck)
+            text = self._filled(deck.pop().say, {}, loose=kind == "filler_tool")
+            if text is not None and not self.planted.search(even(text)):
+                return text.strip()
         raise NotEnoughError(kind)
 
     def _times(self, slots: Sequence[_Slot]) -> list[int]:
@@ -335,6 +352,12 @@ class _Writer:
                 now += timedelta(seconds=self.chance.randint(2, 20))
             times.append(int(now.timestamp() * 1000))
         return times
+
+
+def _joined(sentences: Sequence[str]) -> str:
+    """One message; after a sentence without a final mark comes a new line, as people write it."""
+    ended = (s + (" " if s.rstrip("\"')”’").endswith((".", "!", "?", "…")) else "\n") for s in sentences)
+    return "".join(ended).rstrip()
 
 
 _ROLES = ("user", "assistant", "tool")

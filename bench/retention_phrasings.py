@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import re
 import tomllib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import cache
@@ -62,9 +63,14 @@ def even(text: str) -> str:
     return re.sub(r"(?<=\d) (?=%)", "", " ".join(text.casefold().replace("’", "'").split()))
 
 
+def any_of(values: Sequence[str]) -> re.Pattern[str]:
+    """Finds any of the values in an evened text, as whole words, a plural allowed."""
+    return re.compile(rf"(?<!\w)(?:{'|'.join(re.escape(even(v)) for v in values) or '(?!)'})(?:'s|e?s)?(?!\w)")
+
+
 @cache
 def _finder(value: str) -> re.Pattern[str]:
-    return re.compile(rf"(?<!\w){re.escape(even(value))}(?:'s|e?s)?(?!\w)")
+    return any_of((value,))
 
 
 def holds(evened: str, value: str) -> bool:
