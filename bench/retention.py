@@ -29,6 +29,8 @@ LEAST_FOLDS = 20
 """Targets are for chats that were folded this often."""
 GRID = (1, 2, 4, 6, 9, 12, 16, 20, 25, 30, 40, 50, 60, 80, 100)
 """Numbers of folds after which memory is measured."""
+LEAST_CASES = 20
+"""A curve has no point where fewer were counted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,11 +115,15 @@ def _play(job: Job) -> Played:
     return Played(job.half, len(script.messages), folds, curve, end.counts, end.wrong, shown)
 
 
+def total(counts: Counter[str], name: str) -> int:
+    """Of all kinds, or of the kind that the name ends in."""
+    return sum(number for key, number in counts.items() if key == name or key.startswith(f"{name} "))
+
+
 def share(counts: Counter[str], part: str, whole: str) -> float:
     """Percent; 100 of nothing."""
-    of = sum(n for key, n in counts.items() if key == whole or key.startswith(f"{whole} "))
-    got = sum(n for key, n in counts.items() if key == part or key.startswith(f"{part} "))
-    return 100 * got / of if of else 100.0
+    of = total(counts, whole)
+    return 100 * total(counts, part) / of if of else 100.0
 
 
 def leaked(counts: Counter[str]) -> float:
@@ -220,16 +226,20 @@ def details(half: Half) -> dict[str, object]:
 
 
 def curves(halves: Sequence[Half]) -> str:
-    def lines(value: Callable[[Counter[str]], float]) -> dict[str, Points]:
-        return {h.name: [(n, value(c)) for n in GRID if (c := h.at(n)) is not None] for h in halves}
+    def lines(value: Callable[[Counter[str]], float], whole: str) -> dict[str, Points]:
+        found: dict[str, Points] = {}
+        for half in halves:
+            measured = [(folds, counts) for folds in GRID if (counts := half.at(folds)) is not None]
+            found[half.name] = [(folds, value(c)) for folds, c in measured if total(c, whole) >= LEAST_CASES]
+        return found
 
     return chart(
         "What memory holds after many folds",
         [
-            Panel("Planted items kept", lines(lambda c: share(c, "kept", "live")), 90),
-            Panel("Reversals right", lines(lambda c: share(c, "right", "overturned")), 95),
-            Panel("Closed items gone", lines(lambda c: share(c, "gone", "closed")), 85),
-            Panel("Filler among the lines", lines(leaked), 5, at_most=True),
+            Panel("Planted items kept", lines(lambda c: share(c, "kept", "live"), "live"), 90),
+            Panel("Reversals right", lines(lambda c: share(c, "right", "overturned"), "overturned"), 95),
+            Panel("Closed items gone", lines(lambda c: share(c, "gone", "closed"), "closed"), 85),
+            Panel("Filler among the lines", lines(leaked, "lines"), 5, at_most=True),
         ],
     )
 

@@ -10,7 +10,7 @@ _MONTHS = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct",
 _DAYS = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"]
 _MONTH = r"(?P<month>jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?"
 _DAY = r"(?P<day>\d{1,2})(?:st|nd|rd|th)?"
-_WEEKDAY = r"(?:(?:mon|tue|wed|thu|fri|sat|sun)[a-z]*\.?,? )?"
+_WEEKDAY = r"(?:(?P<weekday>mon|tue|wed|thu|fri|sat|sun)[a-z]*\.?,? )?"
 _YEAR = r"(?:,? (?P<year>\d{4}))?"
 _SHOWN = [
     re.compile(r"\b(?P<year>\d{4})-(?P<month>\d\d)-(?P<day>\d\d)\b"),
@@ -33,6 +33,9 @@ def dates_in(text: str) -> Iterator[tuple[str, set[date]]]:
             number = int(month) if month.isdigit() else _MONTHS.index(month[:3]) + 1
             years = [int(match["year"])] if match["year"] else [2026, 2027, 2028]
             days = {d for year in years if (d := _date(year, number, int(match["day"])))}
+            weekday = match.groupdict().get("weekday")
+            if weekday:
+                days = {d for d in days if d.weekday() == _DAYS.index(weekday.lower())}
             if days:
                 yield match[0].replace(",", ""), days
 

@@ -15,7 +15,7 @@ from infold.items import PINNED, Item, block_tokens
 
 _DIGITS = re.compile(r"\S*\d\S*")
 _NAME = re.compile(r"(?<=[^\s.!?:;…•(\"“] )[A-Z][\w'’-]+")
-_THOUSANDS = re.compile(r"(?<=\d),(?=\d{3})")
+_THOUSANDS = re.compile(r"(?<=\d),(?=\d{3})|(?<=\d) (?=%)")
 _SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
 _EDGES = " .,;:!?()[]{}\"“”«»'’…–—-*`"
 _SPEAKERS = frozenset(["user", "assistant", "user's", "assistant's"])
