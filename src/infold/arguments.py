@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from infold import formats
 from infold.errors import DuplicateIdError, MessageError
 from infold.messages import Message, parse
 from infold.tokens import message_tokens
@@ -19,8 +20,8 @@ def question_of(query: str | MessageLike | None) -> Message | None:
         return None
     if isinstance(query, str):
         query = {"role": "user", "content": query}
-    question = parse(query)
-    if question.role != "user":
+    question, *more = formats.parse(query)
+    if more or question.role != "user":
         raise MessageError(f"the question must be a user message, not a {question.role} message")
     return replace(question, tokens=message_tokens(question))
 

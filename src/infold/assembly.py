@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from copy import deepcopy
 
 from infold.context import Context, Explanation, Piece, View
 from infold.errors import BudgetError
 from infold.excerpts import MIN_EXCERPT, MIN_QUESTION, caps, excerpt_message
 from infold.folding.merge import rank
+from infold.formats import to_chat
 from infold.items import Item, render
 from infold.messages import Message
 from infold.rendering import (
@@ -302,7 +302,7 @@ class _Draft:
 
     def context(self) -> Context:
         self.bridged = bridged = self._bridged()
-        messages = [message for section in self.policy.order for message in self._section(section)]
+        messages = self.shown()
         self.used = REQUEST_OVERHEAD + self.tools_tokens + sum([message.tokens for message in messages])
         assert self.used <= self.budget, (self.used, self.budget)
         starts = self._turn_starts()
@@ -317,8 +317,11 @@ class _Draft:
             "sources": len(self.sources),
             "entities": 0,
         }
-        wire = [message.wire if message.plain else deepcopy(message.wire) for message in messages]
-        return Context(wire, self.used, self.budget, counts, bridged, self)
+        return Context(to_chat(messages), self.used, self.budget, counts, bridged, self)
+
+    def shown(self) -> list[Message]:
+        """The messages of the context, in order."""
+        return [message for section in self.policy.order for message in self._section(section)]
 
     def _section(self, section: str) -> list[Message]:
         """The messages of one section."""

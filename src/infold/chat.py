@@ -8,7 +8,7 @@ from contextlib import suppress
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, overload
 
-from infold import reports
+from infold import formats, reports
 from infold.access import Access
 from infold.arguments import MessageLike, check_extras, question_of, same
 from infold.assembly import assemble
@@ -91,6 +91,9 @@ class Chat:
     ) -> Message | list[Message]:
         """Add one message, or a list of them in one transaction, and fold what is due.
 
+        Messages may be in the Chat Completions, Responses or Anthropic format, mixed too. A single Anthropic message with
+        several tool results, or with results and text, is several messages in the chat: then a list comes back.
+
         An id makes adding idempotent: the same message again changes nothing. A tool result without its waiting call is
         refused, unless `repair` is set: then it is kept, and contexts show it as a marked note.
         """
@@ -100,7 +103,11 @@ class Chat:
         if isinstance(message, str | bytes) or not isinstance(message, Iterable):
             raise MessageError('a message is a dict like {"role": "user", "content": "…"}, or a list of them')
         given: list[Any] = [message] if single else list(message)
-        checked = [parse(m, id=id, created_at=created_at, model_variant=model_variant) for m in given]
+        checked = [
+            message
+            for value in given
+            for message in formats.parse(value, id=id, created_at=created_at, model_variant=model_variant)
+        ]
         # Counting and reading happen before the database is locked.
         read = [(m, message_tokens(m), extract(m)) for m in checked]
         added: list[Message] = []
@@ -137,7 +144,7 @@ class Chat:
         self._memory.emit(events)
         if events or not instant:
             self._rewriter.soon()
-        return added[0] if single else added
+        return added[0] if single and len(added) == 1 else added
 
     # Reading -------------------------------------------------------------------------------------------
 

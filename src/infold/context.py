@@ -5,8 +5,9 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol, overload
 
+from infold import formats
 from infold.errors import BudgetError, ConfigError
 from infold.items import Item
 from infold.messages import Message, canonical_json
@@ -70,6 +71,8 @@ class Origin(Protocol):
 
     def text(self) -> str: ...
 
+    def shown(self) -> list[Message]: ...
+
 
 @dataclass(frozen=True, slots=True)
 class Context:
@@ -94,11 +97,32 @@ class Context:
         """For each piece its layer, tokens and reason; and what was left out, and why."""
         return self._origin.explain()
 
-    def to(self, format: str) -> str:
-        """The context in another form; "text" is the plain prompt text."""
-        if format != "text":
-            raise ConfigError(f'unknown context format {format!r}: use "text", or .messages for Chat Completions')
-        return self._origin.text()
+    @overload
+    def to(self, format: Literal["text"]) -> str: ...
+
+    @overload
+    def to(self, format: Literal["chat", "responses"]) -> list[dict[str, Any]]: ...
+
+    @overload
+    def to(self, format: Literal["anthropic"]) -> dict[str, Any]: ...
+
+    @overload
+    def to(self, format: str) -> str | list[dict[str, Any]] | dict[str, Any]: ...
+
+    def to(self, format: str) -> str | list[dict[str, Any]] | dict[str, Any]:
+        """The context for another API: "chat" messages, "responses" input items, "anthropic" system and messages.
+
+        "text" is the plain prompt text.
+        """
+        if format == "text":
+            return self._origin.text()
+        if format == "chat":
+            return formats.to_chat(self._origin.shown())
+        if format == "responses":
+            return formats.to_responses(self._origin.shown())
+        if format == "anthropic":
+            return formats.to_anthropic(self._origin.shown())
+        raise ConfigError(f'unknown context format {format!r}: use "chat", "responses", "anthropic" or "text"')
 
 
 def check_budget(value: object, what: str = "max_tokens") -> int:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from infold.messages import Message
+from infold.messages import ANTHROPIC, CUT, RESPONSES, Message
 from infold.tokens import count, excerpt, message_tokens
 
 MIN_EXCERPT = 24  # tokens of the smallest excerpt worth showing
@@ -62,13 +62,22 @@ def excerpt_message(message: Message, cap: int) -> Message | None:
 
 def _bare(message: Message) -> tuple[Message, str]:
     """The message without its text and extra fields, and the text."""
+    extra = _marks(message)
     if message.content is not None:
-        return replace(message, extra={}, content=""), message.text
-    if message.tool_calls:
-        return replace(message, extra={}), ""
+        return replace(message, extra=extra, content=""), message.text
+    if message.tool_calls or message.opaque:
+        return replace(message, extra=extra), ""
     # Neither content nor calls: what it says stands in an extra field, such as a refusal.
     said = "\n".join(value for value in message.extra.values() if isinstance(value, str))
     return replace(message, extra={}, content=""), said
+
+
+def _marks(message: Message) -> dict[str, Any]:
+    """What a format still must know of a message that was cut: which item it is, and whether a result is an error."""
+    if (item := message.item) is not None:
+        return {RESPONSES: {key: item[key] for key in ("type", "phase") if key in item} | {CUT: True}}
+    mark = message.extra.get(ANTHROPIC, {})
+    return {ANTHROPIC: {"is_error": mark["is_error"]}} if "is_error" in mark else {}
 
 
 def _without_arguments(message: Message) -> Message:

@@ -1,4 +1,4 @@
-"""Messages in the Chat Completions shape, kept without loss. Pure."""
+"""Messages: a Chat Completions skeleton with native content, kept without loss. Pure."""
 
 from __future__ import annotations
 
@@ -18,7 +18,14 @@ ROLES = ("system", "developer", "user", "assistant", "tool")
 _META = ("id", "created_at", "model_variant")
 _KNOWN = {"role", "content", "name", "tool_calls", "tool_call_id", *_META}
 # An assistant message may leave out its content when it carries one of these instead.
-_INSTEAD_OF_CONTENT = ("refusal", "audio", "function_call", "reasoning", "reasoning_content")
+_INSTEAD_OF_CONTENT = ("refusal", "audio", "function_call", "reasoning", "reasoning_content", "responses")
+
+# What a format needs beyond the skeleton is kept in `extra` under the format's name: see `formats`.
+RESPONSES, ANTHROPIC = "responses", "anthropic"
+CUT = "excerpt"  # marks a Responses item that was cut to fit: it is no longer the one its id names
+# Items and parts that only their own provider can read; elsewhere they are left out.
+BOUND = frozenset(("reasoning", "compaction", "compaction_trigger", "thinking", "redacted_thinking"))
+_UNSEEN = BOUND | {"tool_use"}  # parts without words: a tool_use marks the place of one of the tool_calls
 
 _NO_EXTRA: Mapping[str, Any] = {}
 
@@ -74,7 +81,24 @@ class Message:
         """What a person would read of the content; other parts than text by a short mark."""
         if isinstance(self.content, str):
             return self.content
-        return "\n".join(part_text(part) for part in self.content or ())
+        if self.content is None and (item := self.item):
+            return "" if self.tool_calls else item_text(item)
+        return "\n".join(part_text(part) for part in self.content or () if part["type"] not in _UNSEEN)
+
+    @property
+    def item(self) -> dict[str, Any] | None:
+        """What a Responses item has beyond the skeleton; the whole item where the skeleton has no place for it."""
+        return self.extra.get(RESPONSES) if self.extra else None
+
+    @property
+    def foreign(self) -> bool:
+        """Whether the message came in another format than Chat Completions."""
+        return bool(self.extra) and (RESPONSES in self.extra or ANTHROPIC in self.extra)
+
+    @property
+    def opaque(self) -> bool:
+        """Whether this is a Responses item that is no message, call or result."""
+        return self.content is None and not self.tool_calls and RESPONSES in self.extra
 
     def stored(self, id: str, seq: int, created_at: int, tokens: int) -> Message:
         """The message as it stands in a ledger."""
@@ -115,8 +139,21 @@ def part_text(part: Mapping[str, Any]) -> str:
         return str(part["text"])
     if isinstance(part.get("refusal"), str):
         return str(part["refusal"])
-    name = part.get(kind, {}).get("filename") if isinstance(part.get(kind), Mapping) else None
+    inner = part.get(kind)
+    names = (
+        inner.get("filename") if isinstance(inner, Mapping) else None,
+        *map(part.get, ("title", "filename", "name")),
+    )
+    name = next((name for name in names if name), None)
     return f"[{kind}: {name}]" if name else f"[{kind}]"
+
+
+def item_text(item: Mapping[str, Any]) -> str:
+    """A Responses item that is no message, call or result, as a short mark."""
+    action = item.get("action")
+    query = action.get("query") if isinstance(action, Mapping) else None
+    name = item.get("name") or query or item.get("server_label")
+    return f"[{item.get('type')}: {name}]" if isinstance(name, str) and len(name) <= 200 else f"[{item.get('type')}]"
 
 
 def canonical_json(value: object) -> str:
@@ -185,6 +222,8 @@ def parse(
     extra = {key: raw[key] for key in raw if key not in _KNOWN} if len(raw) > 2 else _NO_EXTRA
     if any(not isinstance(key, str) for key in extra):
         raise MessageError("field names of a message must be strings")
+    if any(not isinstance(extra.get(key, {}), dict) for key in (RESPONSES, ANTHROPIC)):
+        raise MessageError('the fields "responses" and "anthropic" of a message are infold\'s own; use other names')
     id = _string(raw, "id") if id is None else id
     if id is not None and (not isinstance(id, str) or not 0 < len(id) <= 200):
         raise MessageError("a message id is a string of 1 to 200 characters")

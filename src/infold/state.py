@@ -16,7 +16,7 @@ from infold.policy import Policy
 from infold.rendering import memory_tokens
 from infold.tokens import MESSAGE_OVERHEAD, REQUEST_OVERHEAD, count_cached
 from infold.triggers import Marks, Situation
-from infold.units import question
+from infold.units import answered, question
 
 # Unfolded messages kept in memory. Only a chat that may not fold (a chain at its depth limit, an endless open turn)
 # has more; the oldest are then bridged by range and count.
@@ -154,7 +154,7 @@ def asked(connection: Connection, state: State) -> tuple[Message, ...]:
     messages = state.messages
     if not messages or messages[-1].role == "user" or any(m.role == "user" for m in messages):
         return ()
-    if messages[-1].role == "assistant" and not messages[-1].tool_calls:
+    if messages[-1].role == "assistant" and answered(messages):
         return ()
     last = store.last_user_seq(connection, state.row.key)
     before = store.messages_between(connection, state.row.key, max(1, last - 50), last)

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from infold.messages import Message
+from infold.messages import ANTHROPIC, BOUND, RESPONSES, Message
 
 if TYPE_CHECKING:
     from tiktoken import Encoding
@@ -26,6 +26,7 @@ IMAGE_TOKENS = 765
 LOW_IMAGE_TOKENS = 85
 FILE_TOKENS = 1500
 AUDIO_TOKENS = 1500
+_SEALED = ("encrypted_content", "signature", "data")  # of reasoning and thinking: only the provider can read it
 
 # tiktoken overflows its stack on a very long run of one character class and slows down on long pieces,
 # so longer text is counted in slices. Slicing can only add a few tokens.
@@ -106,10 +107,19 @@ def message_tokens(message: Message) -> int:
         total += CALL_OVERHEAD + count(str(function.get("name", ""))) + count(str(arguments)) + count(call["id"])
     if message.tool_call_id:
         total += count(message.tool_call_id)
-    for value in message.extra.values():
-        if value is not None:
+    for key, value in message.extra.items():
+        if key == RESPONSES:
+            total += _item_tokens(value) if message.opaque else 0
+        elif key != ANTHROPIC and value is not None:
             total += count(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))
     return total
+
+
+def _item_tokens(item: Mapping[str, Any]) -> int:
+    """Tokens of an opaque item. Encrypted text has about a quarter as many as it has characters."""
+    sealed = [value for key, value in item.items() if key in _SEALED and isinstance(value, str)]
+    rest = {key: value for key, value in item.items() if key not in _SEALED and value}
+    return sum(len(value) // 4 for value in sealed) + count(json.dumps(rest, ensure_ascii=False))
 
 
 def counted(messages: Sequence[Message]) -> list[Message]:
@@ -130,7 +140,14 @@ def _part_tokens(part: Mapping[str, Any]) -> int:
         image = part.get("image_url")
         detail = image.get("detail") if isinstance(image, Mapping) else part.get("detail")
         return LOW_IMAGE_TOKENS if detail == "low" else IMAGE_TOKENS
+    if kind == "tool_use":
+        return 0  # the place of a call, which is counted itself
+    if kind in BOUND:
+        return _item_tokens(part)
     if kind in ("file", "input_file", "document"):
+        source = part.get("source")
+        if isinstance(source, Mapping) and source.get("type") in ("text", "content"):
+            return count(json.dumps(part, ensure_ascii=False))
         return FILE_TOKENS
     if kind in ("input_audio", "audio"):
         return AUDIO_TOKENS

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from infold.messages import Message
 from infold.policy import TRIGGERS, Policy
-from infold.units import Unit, trailing, turns, units
+from infold.units import Unit, answered, trailing, turns, units
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,7 +250,7 @@ def _refresh(policy: Policy, now: Situation) -> Plan | None:
 
 
 def _last_turn_complete(messages: Sequence[Message]) -> bool:
-    return bool(messages) and messages[-1].role == "assistant" and not messages[-1].tool_calls
+    return bool(messages) and messages[-1].role == "assistant" and answered(messages)
 
 
 def _chunk(policy: Policy, now: Situation) -> Plan | None:

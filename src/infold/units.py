@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from infold.messages import Message
+from infold.messages import RESPONSES, Message
 
 NO_RESULT = "[no result was recorded for this call]"
 ORPHAN_MARK = "[tool result without its call]"
@@ -30,21 +30,41 @@ class Turn:
     complete: bool
 
 
+def follows(before: Message, message: Message) -> bool:
+    """Whether two neighbours are Responses items that the model produced together, such as reasoning and its call."""
+    return (
+        message.role == before.role == "assistant"  # cheap, and mostly the end of it
+        and RESPONSES in message.extra
+        and RESPONSES in before.extra
+    )
+
+
+def runs(messages: Sequence[Message]) -> list[list[Message]]:
+    """What the model said in one go, as one list; every other message alone."""
+    result: list[list[Message]] = []
+    for message in messages:
+        if result and follows(result[-1][-1], message):
+            result[-1].append(message)
+        else:
+            result.append([message])
+    return result
+
+
 def units(messages: Sequence[Message]) -> list[Unit]:
-    """Split messages into units: a call with everything up to its last result, else one message.
+    """Split messages into units: a run or a call with everything up to its last result, else one message.
 
     A call with missing results is pending, and reaches to the end, until the assistant speaks again.
     """
-    waiting: dict[str, int] = {}  # call id -> position of its latest unanswered call
-    reach: dict[int, int] = {}  # position of a call -> position of its last result so far
+    waiting: dict[str, int] = {}  # call id -> position of its latest unanswered call, or where its run starts
+    reach: dict[int, int] = {}  # that position -> position of the run's end or last result so far
     last_assistant = -1
     for at, message in enumerate(messages):
         if message.role == "assistant":
-            last_assistant = at
-            if message.tool_calls:
-                reach[at] = at
-                for call_id in message.call_ids:
-                    waiting[call_id] = at
+            if not at or not follows(messages[at - 1], message):
+                last_assistant = at
+            reach[last_assistant] = at
+            for call_id in message.call_ids:
+                waiting[call_id] = last_assistant
         elif message.role == "tool" and message.tool_call_id is not None:
             call = waiting.pop(message.tool_call_id, None)
             if call is not None:
@@ -72,7 +92,7 @@ def splits_unit(messages: Sequence[Message], seq: int) -> bool:
 
 def unit_slices(messages: Sequence[Message]) -> list[list[Message]]:
     """The messages of each unit."""
-    if not any(message.tool_calls for message in messages):  # the common case, much cheaper
+    if not any(message.tool_calls or message.extra for message in messages):  # the common case, much cheaper
         return [[message] for message in messages]
     return [list(messages[unit.first : unit.last + 1]) for unit in units(messages)]
 
@@ -109,16 +129,22 @@ def turns(messages: Sequence[Message]) -> list[Turn]:
     starts = turn_starts(messages)
     ends = [start - 1 for start in starts[1:]] + [len(messages) - 1]
     result = [Turn(first, last, True) for first, last in zip(starts, ends, strict=False)]
-    if result and not _answered(messages):
+    if result and not answered(messages):
         result[-1] = Turn(result[-1].first, result[-1].last, False)
     return result
 
 
-def _answered(messages: Sequence[Message]) -> bool:
+def answered(messages: Sequence[Message]) -> bool:
     """Whether the last word is the assistant's and no call is open."""
-    for message in reversed(messages):
-        if message.role not in ("system", "developer"):
-            return message.role == "assistant" and not message.tool_calls
+    at = len(messages) - 1
+    while at >= 0 and messages[at].role in ("system", "developer"):
+        at -= 1
+    if at < 0 or messages[at].role != "assistant" or messages[at].opaque:
+        return False
+    while not messages[at].tool_calls:
+        if not at or not follows(messages[at - 1], messages[at]):
+            return True
+        at -= 1
     return False
 
 
@@ -132,7 +158,7 @@ def trailing(messages: Sequence[Message]) -> int:
 
 def question(messages: Sequence[Message]) -> tuple[int, int]:
     """Positions [first, end) of the user messages that the open turn answers; empty at the end if none is open."""
-    if not messages or _answered(messages):
+    if not messages or answered(messages):
         return len(messages), len(messages)
     end = len(messages)
     while end and messages[end - 1].role != "user":
@@ -141,9 +167,9 @@ def question(messages: Sequence[Message]) -> tuple[int, int]:
 
 
 def repair(messages: Sequence[Message]) -> list[Message]:
-    """The same messages with every call directly followed by exactly one result for each id.
+    """The same messages with every run of calls directly followed by exactly one result for each id.
 
-    Results come right after their call; a missing one is replaced by a fixed mark; a result whose call
+    Results come right after their calls; a missing one is replaced by a fixed mark; a result whose call
     is not here becomes a marked user message. Repairing twice changes nothing.
     """
     if not any(message.tool_calls or message.role == "tool" for message in messages):
@@ -160,6 +186,7 @@ def repair(messages: Sequence[Message]) -> list[Message]:
                 result_of[call, message.tool_call_id] = at
                 matched.add(at)
     repaired: list[Message] = []
+    calls: list[tuple[int, str]] = []  # those of the run so far
     for at, message in enumerate(messages):
         if at in matched:
             continue
@@ -167,7 +194,16 @@ def repair(messages: Sequence[Message]) -> list[Message]:
             repaired.append(Message("user", f"{ORPHAN_MARK} {message.text}", id=message.id, seq=message.seq))
             continue
         repaired.append(message)
-        for call_id in message.call_ids:
-            found = result_of.get((at, call_id))
-            repaired.append(messages[found] if found is not None else Message("tool", NO_RESULT, tool_call_id=call_id))
+        calls += [(at, call_id) for call_id in message.call_ids]
+        if calls and not (at + 1 < len(messages) and follows(message, messages[at + 1])):
+            places = sorted(result_of.get(call, -1) for call in calls)
+            if places == list(range(at + 1, at + 1 + len(calls))):  # all here, in an order of their own
+                repaired += messages[at + 1 : at + 1 + len(calls)]
+            else:
+                found = ((call_id, result_of.get((call, call_id))) for call, call_id in calls)
+                repaired += [
+                    messages[place] if place is not None else Message("tool", NO_RESULT, tool_call_id=call_id)
+                    for call_id, place in found
+                ]
+            calls = []
     return repaired

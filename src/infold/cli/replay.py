@@ -21,6 +21,7 @@ from infold.cli.output import console, errors, fail, memory_text, print_json
 from infold.cli.transcript import read_transcript, split_system
 from infold.context import Context
 from infold.ledger.rows import Event
+from infold.messages import Message
 
 # Layer of a context -> colour in the picture of the budget.
 _COLOURS = {
@@ -61,8 +62,6 @@ def replay(
         assert file is not None
         messages, name = read_transcript(file), chat or file.stem
     system, messages = split_system(messages)
-    # Stable ids make a replay resumable: what is there already is not added twice.
-    messages = [{**message, "id": message.get("id", f"{name}-{at}")} for at, message in enumerate(messages, 1)]
     with opened(database, create=True) as memory:
         if fresh and any(info.id == name for info in memory.chats()):
             memory.chat(name).delete()
@@ -102,8 +101,11 @@ def _feed(chat: Chat, messages: list[dict[str, Any]], *, quiet: bool) -> int:
                 console.print(fold_line(event.data))
 
         memory.on_event = None if quiet else show
-        for message in messages:
-            tokens += chat.add(message, repair=True).tokens
+        for at, message in enumerate(messages, 1):
+            # Stable ids make a replay resumable: what is there already is not added twice.
+            id = None if "id" in message else f"{chat.id}-{at}"
+            added: Message | list[Message] = chat.add(message, id=id, repair=True)
+            tokens += sum(m.tokens for m in (added if isinstance(added, list) else [added]))
             progress.advance(task)
         chat.settle()
         memory.on_event = None
