@@ -13,8 +13,8 @@ _DAY = r"(?P<day>\d{1,2})(?:st|nd|rd|th)?"
 _WEEKDAY = r"(?:(?P<weekday>mon|tue|wed|thu|fri|sat|sun)[a-z]*\.?,? )?"
 _YEAR = r"(?:,? (?P<year>\d{4}))?"
 _SHOWN = [
-    re.compile(r"\b(?P<year>\d{4})-(?P<month>\d\d)-(?P<day>\d\d)\b"),
-    re.compile(r"\b(?P<day>\d{1,2})\.(?P<month>\d{1,2})\.(?P<year>\d{4})\b"),
+    re.compile(rf"\b{_WEEKDAY}(?P<year>\d{{4}})-(?P<month>\d\d)-(?P<day>\d\d)\b", re.IGNORECASE),
+    re.compile(rf"\b{_WEEKDAY}(?P<day>\d{{1,2}})\.(?P<month>\d{{1,2}})\.(?P<year>\d{{4}})\b", re.IGNORECASE),
     re.compile(rf"\b{_WEEKDAY}{_DAY} (?:of )?{_MONTH}{_YEAR}(?!\w)", re.IGNORECASE),
     re.compile(rf"\b{_WEEKDAY}{_MONTH} {_DAY}{_YEAR}(?!\w)", re.IGNORECASE),
 ]

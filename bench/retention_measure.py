@@ -18,7 +18,8 @@ _NAME = re.compile(r"(?<=[^\s.!?:;…•(\"“] )[A-Z][\w'’-]+")
 _THOUSANDS = re.compile(r"(?<=\d),(?=\d{3})|(?<=\d) (?=%)")
 _SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
 _EDGES = " .,;:!?()[]{}\"“”«»'’…–—-*`"
-_SPEAKERS = frozenset(["user", "assistant", "user's", "assistant's"])
+_POSSESSIVE = re.compile(r"(?:'s)+$")
+_SPEAKERS = frozenset(["user", "assistant"])
 
 
 @dataclass(slots=True)
@@ -154,15 +155,15 @@ def invented(text: str, sources: Sequence[str], times: Sequence[int]) -> list[st
     right = " ".join(shown for shown, days in dates_in(text) if days & meant).casefold()
     low = source.casefold()
     found: list[str] = []
-    for token in (match[0].strip(_EDGES) for match in _DIGITS.finditer(text)):
+    for token in (_POSSESSIVE.sub("", match[0].strip(_EDGES)) for match in _DIGITS.finditer(text)):
         key = token.casefold()
         if key in words or re.search(rf"(?<![\w]){re.escape(key)}(?![\w])", low):
             continue
         if key not in right.split():
             found.append(token)
     for match in _NAME.finditer(text):
-        name = match[0].casefold()
-        if name not in _SPEAKERS and name.removesuffix("'s") not in low and name not in right.split():
+        name = _POSSESSIVE.sub("", match[0].casefold())
+        if name not in _SPEAKERS and name not in low and name not in right.split():
             found.append(match[0])
     return found
 
