@@ -19,10 +19,11 @@ lint: $(READY)  ## Style, types, and who may import whom
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports --no-logo 2>/dev/null || $(BIN)/lint-imports
 
-bench: $(READY)  ## Speed and size, as ratios in one run; writes bench/results/
+bench: $(READY)  ## Speed, size and what memory retains; writes bench/results/
 	@$(BIN)/python -m bench.turn
 	@$(BIN)/python -m bench.size
 	@$(BIN)/python -m bench.imports
+	@$(BIN)/python -m bench.retention
 
 clean:  ## Remove everything the other targets made
 	rm -rf $(VENV) demo.db* build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
