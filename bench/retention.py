@@ -11,6 +11,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from rich.table import Table
@@ -162,34 +163,41 @@ class Half:
 
 
 def overview(halves: Sequence[Half]) -> Table:
+    """All measures by half; the targets are for the unseen half after enough folds."""
+    judged = next((h.end for h in halves if h.name == "unseen" and h.folds >= LEAST_FOLDS), None)
     table = Table(title="bench.retention, at the end", title_justify="left")
     table.add_column("measure")
-    for half in halves:
-        table.add_column(half.name, justify="right")
+    for name in (*(half.name for half in halves), "target"):
+        table.add_column(name, justify="right")
+    table.add_column("")
 
-    def row(name: str, values: Sequence[str]) -> None:
-        table.add_row(name, *values)
+    def row(what: str, value: Callable[[Counter[str]], float], unit: str = "%", target: str = "") -> None:
+        shown = [f"{value(half.end):.{0 if unit == '' else 1}f} {unit}".rstrip() for half in halves]
+        verdict = ""
+        if target and judged is not None:
+            limit = float(target.split()[1])
+            good = value(judged) >= limit if target.startswith("≥") else value(judged) <= limit
+            verdict = "ok" if good else "missed"
+        table.add_row(what, *shown, target if judged is not None else "", verdict)
 
-    ends = [half.end for half in halves]
-    row("planted items kept", [_percent(share(e, "kept", "live")) for e in ends])
+    def mean(key: str) -> Callable[[Counter[str]], float]:
+        return lambda counts: counts[key] / counts["chats"]
+
+    row("planted items kept", lambda c: share(c, "kept", "live"), target="≥ 90 %")
     for kind in LIVE:
-        row(f"– {kind}", [_percent(share(e, f"kept {kind}", f"live {kind}")) for e in ends])
-    row("reversals right", [_percent(share(e, "right", "overturned")) for e in ends])
-    row("closed items gone", [_percent(share(e, "gone", "closed")) for e in ends])
+        row(f"– {kind}", partial(share, part=f"kept {kind}", whole=f"live {kind}"))
+    row("reversals right", lambda c: share(c, "right", "overturned"), target="≥ 95 %")
+    row("closed items gone", lambda c: share(c, "gone", "closed"), target="≥ 85 %")
     for kind in ("commitment", "question"):
-        row(f"– {kind}", [_percent(share(e, f"gone {kind}", f"closed {kind}")) for e in ends])
-    row("filler among the lines", [_percent(leaked(e)) for e in ends])
-    row("– tokens of a chat", [f"{e['leaked_tokens'] / e['chats']:.0f}" for e in ends])
-    row("invented", [str(e["invented"]) for e in ends])
-    row("pins present", [_percent(share(e, "pinned", "pins")) for e in ends])
-    row("tokens of a memory", [f"{e['tokens'] / e['chats']:.0f}" for e in ends])
-    row("lines of a memory", [f"{e['lines'] / e['chats']:.1f}" for e in ends])
-    row("folds, fewest", [str(half.folds) for half in halves])
+        row(f"– {kind}", partial(share, part=f"gone {kind}", whole=f"closed {kind}"))
+    row("filler among the lines", leaked, target="≤ 5 %")
+    row("– tokens of a chat", mean("leaked_tokens"), "")
+    row("figures and names invented", lambda c: c["invented"], "", "≤ 0")
+    row("pins present", lambda c: share(c, "pinned", "pins"), target="≥ 100 %")
+    row("tokens of a memory", mean("tokens"), "")
+    row("lines of a memory", mean("lines"), "")
+    table.add_row("folds of a chat, fewest", *(str(half.folds) for half in halves), "", "")
     return table
-
-
-def _percent(value: float) -> str:
-    return f"{value:.1f} %"
 
 
 def figures(halves: Sequence[Half]) -> list[Figure]:
