@@ -19,6 +19,7 @@ SECTIONS = {
     "artifacts": "Key Artifacts / References",
 }
 PINNED = "pinned"
+CLOSING = "done"  # of a candidate that is no item itself: it only closes others
 HEADINGS = {PINNED: "Pinned", **SECTIONS}
 _SECTION_OF = {heading.lower(): section for section, heading in HEADINGS.items()}
 
@@ -56,6 +57,8 @@ class Candidate:
     """Lasting enough for the fact layer, where a policy has one."""
     replaces: str = ""
     """Words of what this makes obsolete, where the text says so ("instead of X")."""
+    closes: bool = False
+    """Says that something was done or answered."""
 
 
 def line_tokens(text: str) -> int:
@@ -63,6 +66,7 @@ def line_tokens(text: str) -> int:
     return count(f"- {text}\n")
 
 
+@functools.lru_cache(maxsize=8192)
 def normal(text: str) -> str:
     """A text with case, width, accents' spelling, punctuation at the edges and spacing evened out."""
     folded = unicodedata.normalize("NFKC", text).casefold()

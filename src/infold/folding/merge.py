@@ -6,65 +6,16 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from infold.items import FACT, LEAF, LONG, PINNED, Candidate, Item, block_tokens, line_tokens, normal, render
+from infold.folding.likeness import GENERIC, about, figures, subject, without, words
+from infold.items import CLOSING, FACT, LEAF, LONG, PINNED, Candidate, Item, block_tokens, line_tokens, normal, render
 from infold.tokens import count, excerpt
 
 if TYPE_CHECKING:
     from infold.policy import Policy
 
 # What gives way last when a layer is over its cap.
-_WEIGHT = {"facts": 4, "decisions": 4, "open": 3, "goals": 3, "artifacts": 1}
-_SMALL_WORDS = frozenset(
-    [
-        "a",
-        "an",
-        "and",
-        "are",
-        "as",
-        "at",
-        "be",
-        "by",
-        "for",
-        "from",
-        "has",
-        "have",
-        "i",
-        "in",
-        "is",
-        "it",
-        "its",
-        "of",
-        "on",
-        "or",
-        "our",
-        "so",
-        "that",
-        "the",
-        "their",
-        "there",
-        "this",
-        "to",
-        "user",
-        "user's",
-        "was",
-        "we",
-        "will",
-        "with",
-        "would",
-        "you",
-        "your",
-        "assistant",
-        "not",
-        "do",
-        "does",
-        "did",
-    ]
-)
-
-
-def words(text: str) -> frozenset[str]:
-    """The words of a text that tell it from another."""
-    return frozenset(word for word in normal(text).replace("-", " ").split() if word not in _SMALL_WORDS)
+_OVERTURNED = ("decisions", "goals", "facts")
+_WEIGHT = {"facts": 4.0, "decisions": 4.0, "open": 3.5, "goals": 3.5, "artifacts": 3.0}
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,11 +31,15 @@ class _Draft:
     """Memory being rewritten; new items carry a running id until the fold has its number."""
 
     def __init__(self, memory: Sequence[Item], fold: int) -> None:
-        self.items = {item.id: item for item in memory}
-        self.normals = {normal(item.text): item.id for item in memory}
-        self.words = {item.id: words(item.text) for item in memory}
+        self.items: dict[str, Item] = {}
+        self.normals: dict[str, str] = {}
+        self.words: dict[str, frozenset[str]] = {}
+        self.spread: dict[str, int] = {}
+        """In how many items a word occurs."""
         self.fold = fold
         self.made = 0
+        for item in memory:
+            self.restore(item)
 
     def add(self, section: str, text: str, sources: Iterable[int], layer: str) -> None:
         self.made += 1
@@ -93,11 +48,26 @@ class _Draft:
         )
         self.items[item.id] = item
         self.normals[normal(text)] = item.id
-        self.words[item.id] = words(text)
+        self._know(item.id, text)
+
+    def _know(self, id: str, text: str) -> None:
+        self.words[id] = found = words(text)
+        for word in found:
+            self.spread[word] = self.spread.get(word, 0) + 1
+
+    def rarity(self, word: str) -> float:
+        """How much a word tells one item from the others."""
+        return 1 / max(1, self.spread.get(word, 1))
+
+    def restore(self, item: Item) -> None:
+        self.items[item.id] = item
+        self.normals[normal(item.text)] = item.id
+        self._know(item.id, item.text)
 
     def remove(self, id: str) -> None:
         item = self.items.pop(id)
-        del self.words[id]
+        for word in self.words.pop(id):
+            self.spread[word] -= 1
         if self.normals.get(normal(item.text)) == id:
             del self.normals[normal(item.text)]
 
@@ -129,9 +99,7 @@ def fold_text(
             continue
         known = sources_of.get(key)
         if known is not None and known.section == line.section:
-            draft.items[known.id] = known  # said again in the same words: the same item
-            draft.normals[key] = known.id
-            draft.words[known.id] = words(known.text)
+            draft.restore(known)  # said again in the same words: the same item
         else:
             draft.add(line.section, line.text, line.sources, layer)
     for candidate in facts:
@@ -170,39 +138,74 @@ def _absorb(draft: _Draft, candidate: Candidate, layer: str) -> None:
     if not key:
         return
     mine = words(candidate.text)
+    if candidate.section != "open":
+        _close(draft, mine, candidate.closes)
+    if candidate.section == CLOSING:
+        return
+    text = candidate.text
     if candidate.replaces:
-        gone = words(candidate.replaces)
-        for id, item in list(draft.items.items()):
-            if gone and gone <= draft.words[id] and item.section in ("decisions", "goals", "facts", "open"):
-                draft.remove(id)
-    same = draft.normals.get(key)
+        text = _overturn(draft, candidate)
+        mine = words(text)
+    same = draft.normals.get(normal(text))
     if same is not None:
         return
-    subject = _subject(candidate.text)
-    sources: tuple[int, ...] = candidate.sources
+    sources = candidate.sources
+    mark = subject(candidate.section, text)
     for id, item in list(draft.items.items()):
-        if item.section != candidate.section:
-            continue
         other = draft.words[id]
-        alike = len(mine & other) * 10 >= 8 * len(mine | other) and _figures(mine) == _figures(other)
-        if alike:
+        if figures(mine) == figures(other) and len(mine & other) * 10 >= 7 * min(len(mine), len(other)) and len(mine & other) * 10 >= 5 * len(mine | other):
+            if len(mine) < len(other):  # the fuller wording stays
+                text, mine = item.text, other
             sources += item.sources
             draft.remove(id)
-        elif subject and subject == _subject(item.text):
+        elif mark and item.section == candidate.section and mark == subject(item.section, item.text):
             draft.remove(id)
-    draft.add(candidate.section, candidate.text, sources, layer)
+    draft.add(candidate.section, text, sources, layer)
 
 
-def _figures(found: frozenset[str]) -> frozenset[str]:
-    return frozenset(word for word in found if any(ch.isdigit() for ch in word))
+def _close(draft: _Draft, said: frozenset[str], closes: bool) -> None:
+    """Let the open item go that a statement says is done or answered."""
+    best: tuple[float, int, str] | None = None
+    for id, item in draft.items.items():
+        if item.section != "open":
+            continue
+        key = draft.words[id] - GENERIC or draft.words[id]
+        shared = key & said
+        if not shared:
+            continue
+        weight = sum(draft.rarity(word) for word in key)
+        share = sum(draft.rarity(word) for word in shared) / weight
+        if share >= (0.34 if closes else 0.75) and (best is None or (share, item.fold, id) > best):
+            best = (share, item.fold, id)
+    if best:
+        draft.remove(best[2])
 
 
-def _subject(text: str) -> str:
-    """ "User's budget" of "User's budget is 400 euros"; "" where no attribute is named."""
-    head, verb, _ = text.partition(" is ")
-    if verb and "'s " in head and len(head.split()) <= 5:
-        return normal(head)
-    return ""
+def _overturn(draft: _Draft, candidate: Candidate) -> str:
+    """Let go of what a reversal overturns; the text of its outcome, without the old value, with the topic it left unsaid."""
+    gone = words(candidate.replaces)
+    mine = words(candidate.text)
+    hit: list[Item] = []
+    if gone and len(gone) <= 4:
+        hit = [item for id, item in draft.items.items() if gone <= draft.words[id] and item.section in _OVERTURNED]
+    if not hit:
+        said = (gone | mine) - GENERIC
+        best: tuple[float, int, str] | None = None
+        for id, item in draft.items.items():
+            shared = (draft.words[id] & said) - GENERIC
+            score = sum(draft.rarity(word) for word in shared)
+            least = 0.5 if item.section == "decisions" else 1.5 if item.section in _OVERTURNED else 99
+            if score >= least and (best is None or (score, item.fold, id) > best):
+                best = (score, item.fold, id)
+        if best:
+            hit = [draft.items[best[2]]]
+    for item in hit:
+        draft.remove(item.id)
+    text = candidate.text
+    for item in hit:
+        text = without(text, item.text)
+    topic = next((found for item in hit if (found := about(item.text))), "")
+    return text if not topic or words(topic) & words(text) else f"{text} ({topic})"
 
 
 def _finish(draft: _Draft, memory: Sequence[Item], policy: Policy) -> Change:
@@ -245,11 +248,12 @@ def _cut(draft: _Draft, item: Item, cap: int) -> None:
 
 
 def rank(items: Sequence[Item]) -> list[Item]:
-    """Items by how much they deserve their place: durability of the section first, then newer over older."""
+    """Items by how much they deserve their place: durability and use first, then brevity, then newer over older."""
     last = max((max(item.sources, default=0) for item in items), default=0) or 1
 
     def worth(item: Item) -> tuple[float, int, str]:
         age = 1 - max(item.sources, default=0) / last
-        return (-(_WEIGHT.get(item.section, 2) + min(len(item.sources), 3) * 0.25 - 2 * age), -item.fold, item.id)
+        use = min(len(item.sources), 4) * 0.25 + min(len(figures(words(item.text))), 2) * 0.25
+        return (-(_WEIGHT.get(item.section, 2) + use - age - item.tokens / 40), -item.fold, item.id)
 
     return sorted(items, key=worth)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from infold.folding.extractive import MAX_RUN, extract
-from infold.folding.merge import fold_extractive, words
+from infold.folding.extractive import extract
+from infold.folding.likeness import words
+from infold.folding.merge import fold_extractive
+from infold.folding.telling import MAX_RUN
 from infold.items import PINNED, Candidate, Item, line_tokens, normal, parse, render
 from infold.messages import Message
 from infold.messages import parse as parse_message

@@ -246,13 +246,14 @@ def candidates(connection: Connection, key: int, first: int, last: int) -> list[
     found: list[Candidate] = []
     for seq, features in _features(connection, of=key, first=first, last=last):
         found += [
-            Candidate(section, text, (seq,), bool(fact), gone) for section, text, fact, gone in json.loads(features)
+            Candidate(section, text, (seq,), bool(flags & 1), gone, bool(flags & 2))
+            for section, text, flags, gone in json.loads(features)
         ]
     return found
 
 
 def features_json(found: Iterable[Candidate]) -> str | None:
-    rows = [[c.section, c.text, int(c.fact), c.replaces] for c in found]
+    rows = [[c.section, c.text, c.fact + 2 * c.closes, c.replaces] for c in found]
     return canonical_json(rows) if rows else None
 
 

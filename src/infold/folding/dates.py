@@ -1,0 +1,71 @@
+"""Relative dates, resolved against the day they were said. Pure."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, date, datetime, timedelta
+
+_DAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
+_DAY = "|".join(_DAYS)
+_NUMBERS = {"a": 1, "an": 1, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "ten": 10}
+_RELATIVE = re.compile(
+    r"\b(?P<after>(?:the )?day after tomorrow)\b"
+    r"|\b(?P<tomorrow>tomorrow)\b|\b(?P<today>today|tonight)\b"
+    rf"|\b(?P<which>this coming |this |next |coming |last )?(?P<day>{_DAY})\b(?!,? (?:the )?\d|s\b)"
+    rf"|\bin (?P<n>\d{{1,2}}|{'|'.join(_NUMBERS)}) (?P<unit>days?|weeks?)\b"
+    r"|\b(?P<end>(?:the )?end of (?:the |this )?(?P<span>week|month|year)|(?P<eow>eow|eom))\b",
+    re.IGNORECASE,
+)
+# Whatever _RELATIVE finds has one of these in it.
+_MAY_DATE = re.compile(rf"(?i){_DAY}|today|tonight|tomorrow|\bin \w+ (?:day|week)|\bend of|\beo[wm]\b")
+
+
+def resolve(text: str, at: int) -> str:
+    """The text with its relative dates as calendar dates; `at` is when it was said, in milliseconds (0: not known)."""
+    if not at or not _MAY_DATE.search(text):
+        return text
+    try:
+        said = datetime.fromtimestamp(at / 1000, UTC).date()
+    except (OverflowError, ValueError, OSError):
+        return text
+    return _RELATIVE.sub(lambda match: _resolved(match, said), text)
+
+
+def _resolved(match: re.Match[str], said: date) -> str:
+    before = match.string[max(0, match.start() - 12) : match.start()].lower()
+    if before.endswith(("every ", "each ", "most ", "any ")):
+        return match[0]  # what recurs has no date
+    try:
+        day = _day(match, said)
+    except OverflowError:
+        return match[0]
+    if day is None:
+        return match[0]
+    return f"{_DAYS[day.weekday()][:3].title()} {day.isoformat()}" if match["day"] else day.isoformat()
+
+
+def _day(match: re.Match[str], said: date) -> date | None:
+    if match["after"]:
+        return said + timedelta(days=2)
+    if match["tomorrow"]:
+        return said + timedelta(days=1)
+    if match["today"]:
+        return said
+    if match["day"]:
+        ahead = (_DAYS.index(match["day"].lower()) - said.weekday()) % 7 or 7
+        which = (match["which"] or "").strip().lower()
+        if which == "last":
+            return said + timedelta(days=ahead - 7 if ahead < 7 else -7)
+        if which == "next":  # of the next calendar week
+            return said + timedelta(days=7 - said.weekday() + _DAYS.index(match["day"].lower()))
+        return said + timedelta(days=ahead)
+    if match["n"]:
+        word = match["n"].lower()
+        number = _NUMBERS[word] if word in _NUMBERS else int(word)
+        return said + timedelta(days=number * (7 if match["unit"].startswith("w") else 1))
+    span = (match["span"] or {"eow": "week", "eom": "month"}[match["eow"].lower()]).lower()
+    if span == "week":  # the working week, or what is left of the weekend
+        return said + timedelta(days=max(4 - said.weekday(), 0) if said.weekday() < 5 else 6 - said.weekday())
+    if span == "month":
+        return (said.replace(day=28) + timedelta(days=4)).replace(day=1) - timedelta(days=1)
+    return said.replace(month=12, day=31)

@@ -1,0 +1,129 @@
+"""Whether two lines of memory speak of the same thing. Pure."""
+
+from __future__ import annotations
+
+import functools
+import re
+
+from infold.items import normal
+
+_SMALL_WORDS = frozenset(
+    "a an and are as at be been being but by can did do does for from had has have he her him his how i if in into is it its me my no not of off on or our out"
+    " she so some than that the their them then there these they this those to too up us was we were what when where which while who will with would you your"
+    " user user's assistant assistant's shall should could may might must am i'm i'll i've we'll we're we've it's that's let's let about all also any because"
+    " still just yet now only more most much very one other such own same s t ll re ve d m".split()
+)
+# Too common in what people do to tell one task from another.
+GENERIC = frozenset(
+    "send sent call booke book pay paid order buy bought get got make made check finish done complete ask write wrote e-mail email prepare review take took bring"
+    " pick set sort handle need go went come give look work use put keep new week month day morning evening afternoon night today tomorrow tonight end date time next"
+    " mon tue wed thu fri sat sun monday tuesday wednesday thursday friday saturday sunday january february march april june july august september october november"
+    " december jan feb mar apr jun jul aug sep oct nov dec before after until due latest plan decide decision decided choose choice option final instead change"
+    " switch first last already finally yesterday question answer open know knew find found whether confirm confirmed settle sorted clear unclear thing stuff bit"
+    " promise remind remember list task item waiting pending hear heard back".split()
+)
+_FOR = re.compile(r"\b(?:for|as) (?:our |the |my |user's )?([a-z][\w '-]{2,30}?)(?=$|[,.;:()]| (?:is|are|will|because|since|so|and|but|from|at|on|by|in|now|then|instead|after)\b)", re.IGNORECASE)
+_TITLED = re.compile(r"^([A-Za-z][\w '-]{2,28}?)(?::| =| →)\s")
+_IS = re.compile(r"^((?:user's |our |the )?[a-z][\w'-]*(?: [\w'-]+){0,3}?) (?:is|are|will be|shall be|was) (?:now |going to be |to be )?(.*)", re.IGNORECASE)
+_NAMED = re.compile(r"^(?:called|named) ", re.IGNORECASE)
+_OWN = re.compile(r"^(?:user's |user |our |the )", re.IGNORECASE)
+_ATTRIBUTES = (
+    ("home", re.compile(r"^User (?:lives?|is living|moved|has moved|is based|resides|now lives|relocated) (?:in|to|at|near)\b|^User is based\b")),
+    ("job", re.compile(r"^User (?:works|is working|now works) (?:as|at|for|in)\b")),
+    ("name", re.compile(r"^User's name is\b")),
+)
+
+
+@functools.lru_cache(maxsize=8192)
+def stem(word: str) -> str:
+    """A word without the endings that only bend it."""
+    if word.endswith("'s"):
+        word = word[:-2]
+    if not word.isalpha() or len(word) < 5:
+        return word[:-1] if word.endswith("s") and len(word) == 4 and word.isalpha() and not word.endswith("ss") else word
+    for ending, put in (("ies", "y"), ("ing", ""), ("ied", "y"), ("ed", ""), ("es", ""), ("s", "")):
+        if word.endswith(ending) and not word.endswith(("ss", "us", "is")) and len(word) - len(ending) >= 3:
+            word = word[: -len(ending)] + put
+            break
+    if len(word) > 4 and word[-1] == word[-2] and word[-1] not in "sle":
+        word = word[:-1]
+    return word[:-1] if word.endswith("e") and len(word) > 3 else word
+
+
+@functools.lru_cache(maxsize=8192)
+def words(text: str) -> frozenset[str]:
+    """The words of a text that tell it from another, bent forms alike."""
+    found = normal(text).replace("/", " / ").split()
+    return frozenset(stem(part) for word in found for part in _parts(word) if part not in _SMALL_WORDS and len(part) > 1 or part.isdigit())
+
+
+def _parts(word: str) -> list[str]:
+    return [word] if any(ch.isdigit() for ch in word) else [part for part in re.split(r"[-./:]", word) if part]
+
+
+GENERIC = frozenset(stem(word) for word in GENERIC)
+
+
+def figures(found: frozenset[str]) -> frozenset[str]:
+    """The words with a digit."""
+    return frozenset(word for word in found if any(ch.isdigit() for ch in word))
+
+
+def about(text: str) -> str:
+    """What a decision is about, where it says so: "database" of "PostgreSQL for database"."""
+    titled = _TITLED.match(text)
+    if titled:
+        return titled[1]
+    found = _FOR.search(text)
+    return found[1] if found else ""
+
+
+_SEGMENT = re.compile(r"(,|;|:| – | — | - |\(|\)|\b(?:but|so|and|instead of|rather than|in favou?r of|over to|because|after all)\b)", re.IGNORECASE)
+_LINKS = frozenset(
+    "instead of rather than not no longer from over drop dropped ditch ditched scrap scrapped replace replaces replaced replacing swap swapped forget away switch"
+    " switched moved goodbye isn't wasn't is was are were out off dead gone earlier old previous original former the our my in place lieu and but so said beats".split()
+)
+
+
+def without(text: str, old: str) -> str:
+    """A reversal's text without the value it overturns, which is what it shares with the old line beside the topic."""
+    topic = words(about(old)) | words(about(text))
+    value = words(old) - topic - GENERIC
+    kept: list[str] = []
+    for word in text.split():
+        mine = words(word)
+        if mine and mine <= value:
+            while kept and kept[-1].strip(",;:()").lower() in _LINKS:  # what led up to it goes, too
+                kept.pop()
+            continue
+        kept.append(word)
+    rest = " ".join(kept).strip(" ,;:-–—")
+    # What is left of the clause that named the old value says nothing.
+    parts = [part for part in _SEGMENT.split(rest) if part]
+    full = [at for at, part in enumerate(parts) if words(part) - GENERIC]
+    if not full:
+        return text
+    rest = "".join(parts[full[0] : full[-1] + 1]).strip(" ,;:-–—)")
+    return rest[:1].upper() + rest[1:] if rest else text
+
+
+@functools.lru_cache(maxsize=8192)
+def subject(section: str, text: str) -> str:
+    """Whose attribute a line states; a later line with the same one takes its place. Empty where it cannot be told."""
+    if section == "decisions":
+        topic = about(text)
+        if not topic:
+            stated = _IS.match(text)
+            topic = stated[1] if stated else ""
+        return " ".join(sorted(words(topic)))
+    if section not in ("facts", "artifacts"):
+        return ""
+    for name, pattern in _ATTRIBUTES:
+        if pattern.search(text):
+            return name
+    stated = _IS.match(text)
+    if not stated:
+        return ""
+    head = " ".join(sorted(words(_OWN.sub("", stated[1]))))
+    kind = "name" if _NAMED.match(stated[2]) else "figure" if re.match(r"(?:at |on |about |around |up to |max )?[$€£#]?\w*\d", stated[2]) else ""
+    return f"{head}: {kind}" if head and kind else ""

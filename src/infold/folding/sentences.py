@@ -1,0 +1,66 @@
+"""A message's text as sentences and clauses, without code, quotations and list marks. Pure."""
+
+from __future__ import annotations
+
+import re
+
+_CODE = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
+_QUOTED_LINE = re.compile(r"^[ \t]*>.*$", re.MULTILINE)
+# Words of others: a quotation of more than a name.
+_QUOTATION = re.compile(r"[\"“«„](?:[^\"”»“\n]{28,600})[\"”»“]")
+_END = re.compile(r"[.!?\n。！？；][\"')\]\s]*")
+_ABBREVIATION = re.compile(
+    r"(?:^|[\s(])(?:[a-zA-Z]|e\.g|i\.e|mr|mrs|ms|dr|prof|no|nr|st|vs|etc|approx|ca|max|min|tel|ref|inc|ltd|z\.b|d\.h|bzw|usw|sra?|p\.s)$",
+    re.IGNORECASE,
+)
+_LIST_MARK = re.compile(r"^\s*(?:[-*•–]|\d{1,2}[.)])\s+|\*\*|`|^#+\s")
+_MARKS = frozenset("-*•–#0123456789")
+# Where a clause may end. What follows keeps its joining word.
+_JOINT = re.compile(
+    r"\s*(?:;|\s[–—-]{1,2}\s|—|…|\.\.\.|, ?(?=(?:but|so|and|yet|because|since|although|though|while|whereas|which|who|cause|cos|as|however|plus|hence)\b)"
+    r"|\s(?=(?:because|although|though|whereas|'?cause|cos)\s)"
+    r"|\s\((?=[^)]{12,}\))|(?<=\S)\)(?=\s\S))\s*",
+    re.IGNORECASE,
+)
+
+
+def clean(text: str) -> str:
+    """The text in the writer's own words: code, quotations and typographic apostrophes gone."""
+    text = text.replace("’", "'")
+    if "```" in text:
+        text = _CODE.sub("\n", text)
+    if ">" in text:
+        text = _QUOTED_LINE.sub("", text)
+    if '"' in text or "“" in text or "«" in text or "„" in text:
+        text = _QUOTATION.sub(" ", text)
+    return text
+
+
+def sentences(text: str) -> list[str]:
+    """The sentences of a text, with their final mark; a point inside a number, a name or an abbreviation ends none."""
+    found: list[str] = []
+    start = 0
+    for mark in _END.finditer(text):
+        end = mark.end()
+        if text[mark.start()] in ".!?" and end < len(text):
+            if end - mark.start() == 1:
+                continue
+            if text[mark.start()] == "." and "\n" not in mark[0] and _ABBREVIATION.search(text[max(0, mark.start() - 8) : mark.start()]):
+                continue
+        found.append(text[start:end].strip())
+        start = end
+    found.append(text[start:].strip())
+    return [unmarked(sentence) for sentence in found if len(sentence) > 3]
+
+
+def unmarked(sentence: str) -> str:
+    """A sentence without list marks and emphasis."""
+    if sentence[0] in _MARKS or "**" in sentence or "`" in sentence:
+        return _LIST_MARK.sub("", sentence).strip() or sentence
+    return sentence
+
+
+def clauses(sentence: str) -> list[str]:
+    """The parts of a sentence that can stand alone."""
+    parts = [part.strip(" ,()") for part in _JOINT.split(sentence)]
+    return [part for part in parts if part] or [sentence]

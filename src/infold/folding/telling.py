@@ -1,0 +1,143 @@
+"""A clause told in the third person, compact, without lead-ins, and without repeating its source. Pure."""
+
+from __future__ import annotations
+
+import re
+
+from infold.folding.dates import resolve
+from infold.folding.names import FIGURE, identifiers
+
+MAX_RUN = 12  # longest run of consecutive source words an item may repeat
+_LONGEST = 20  # words of an item
+
+# Openings and politeness that carry nothing.
+_LEAD = re.compile(
+    r"^(?:(?:well|ok(?:ay)?|so|and|but|also|oh|ah|hm+|yes|yeah|yep|no|nope|sure|right|great|perfect|thanks(?: a lot| so much| again)?|thank you(?: so much)?"
+    r"|hi(?: there| again| all)?|hello|hey|by the way|btw|anyway|in fact|of course|good|alright|fine|cool|nice|please|pls|listen|look|fyi|ps|p\.s|nb|then|plus|now"
+    r"|(?:just )?(?:a |one )?(?:quick|small|little|last|final|important|brief|another|minor|side) (?:note|one|update|heads[- ]up|thing|point|correction|reminder|question|addition|detail|fact|aside)"
+    r"|one (?:more|other|last|final) (?:thing|point|detail)|another thing|heads[- ]up|note to self|before i forget(?: it)?|lest i forget"
+    r"|for (?:the|your|our) (?:records?|information|reference|files?|notes?)|for what it'?s worth|just (?:so|for) (?:you know|you're aware|you have it|we're clear|the record)|so you know"
+    r"|(?:just )?to (?:be (?:clear|honest|fair|safe|on the safe side|precise|sure)|recap|sum up|confirm|clarify|add|repeat)|as (?:i|we) (?:said|mentioned|told you|agreed|discussed)(?: before| earlier)?|like i said"
+    r"|(?:please |just |and |also )*(?:keep|bear) in mind(?: that)?|(?:please )?(?:remember|note|be aware)(?: that|:)|(?:i|we) (?:should|must|have to|ought to) (?:mention|add|say|note|point out)(?: that)?"
+    r"|(?:i|we) (?:forgot|meant|wanted|want|need) to (?:say|mention|add|tell you|let you know|note|point out)(?: that)?|it'?s worth (?:mentioning|noting|knowing)(?: that)?|worth (?:noting|mentioning|knowing)(?: that)?"
+    r"|let me (?:just )?(?:add|mention|tell you|say)(?: that)?|(?:you|we) should (?:also )?know(?: that)?|in case (?:it matters|you need it|you need to know|you were wondering|you wonder|it helps|it comes up|anyone asks)"
+    r"|if it helps|while (?:i|we)(?:'m| am|'re)? (?:remember|at it|think of it|here)|speaking of (?:which|that)|(?:on|in) (?:that|another|a different|an unrelated|a side|other) (?:note|news)|update|good news|bad news"
+    r"|i can confirm(?: that)?|i(?:'m| am) (?:happy|pleased|afraid|sorry) (?:to (?:say|report|tell you)(?: that)?|that)|the thing is|long story short|fun fact|truth be told|honestly|frankly|importantly|actually|basically|obviously|luckily|sadly|unfortunately|fortunately"
+    r"|small world but|anyhow|incidentally|again|first(?:ly)?|second(?:ly)?|finally|lastly|oh and|not sure i said|did i mention(?: that)?|for context|context|background|some background|about me|reminder|correction|important|attention|careful|everyone|team|guys|folks)"
+    r"(?:\s*[,:;!.–—-]+\s*|\s+(?=\S)|$))+",
+    re.IGNORECASE,
+)
+# The same words can open a statement as part of it: "no meat", "now that", "first class", "please call".
+_LEAD_KEEP = re.compile(r"^(?:no|now|first|second|good|right|fine|then|team|finally|again|important|background|context|reminder)\s+(?!,|:|-|–|—)", re.IGNORECASE)
+_TAIL = re.compile(
+    r"(?:[\s,.;–—-]+(?:thanks?(?: you)?(?: a lot| so much| in advance)?|cheers|please|pls|ok(?:ay)?|right|by the way|btw|fyi|though|as (?:i|we) (?:said|mentioned|agreed)|like i said|if that'?s (?:ok(?:ay)?|all right|fine|alright)"
+    r"|you know|of course|obviously|honestly|i think|i guess|for the record|just so you know|in case (?:it matters|you need it|you were wondering|it helps|it comes up|anyone asks)|if you need it|lol|haha|anyway|too|as well|so far|at the moment|then"
+    r"|keep that in mind|please (?:note|remember|keep that in mind|remember that)|remember|note that|don't forget|for now|for what it'?s worth|fwiw|no worries|sorry|promise|thank god|finally))+[\s.!,)]*$",
+    re.IGNORECASE,
+)
+_DROP = re.compile(
+    r"\b(?:the|a|an|please|really|just|very|quite|actually|basically|simply|kind of|sort of|absolutely|definitely|certainly|honestly|literally|pretty|totally|completely|also|though|anyway|by the way|of course|so far)\s+",
+    re.IGNORECASE,
+)
+_SPACE = re.compile(r"\s+")
+
+# "We have decided to take the train" is "take train" under its heading.
+_DECIDED = re.compile(
+    r"^(?:(?:(?:i|we|team|the team|everyone|everybody|all of us|both of us)(?:'ve| have|'re| are|'m| am|'ll| will|'s| has)?(?: all| both| now| just| then| finally| both| also| officially| definitely| unanimously)*"
+    r" (?:decided|agreed|settled|opted|plumped|gone|went|going|go|chosen|committed)(?: together)? (?:to go (?:with|for)|to use|to|on|for|with|that))|let'?s (?:just )?(?:go|stick|run) (?:ahead )?with|let'?s (?:just )?|decision(?: made| is| taken)?:?(?: to)?|decided(?: on|:)?|agreed:|final (?:decision|choice|answer|call|pick):?|going with|go with)\s+",
+    re.IGNORECASE,
+)
+
+_AUXILIARY = {
+    "am": "is", "have": "has", "do": "does", "don't": "doesn't", "haven't": "hasn't", "was": "was", "were": "was", "go": "goes",
+}  # fmt: skip
+_ADVERBS = "always|never|usually|really|still|also|only|strongly|now|already|then|just|currently|mostly|generally|normally|typically|often|both|all|mainly|actually|definitely|absolutely|simply|especially|particularly|honestly|truly|finally|recently|do not|don't|sometimes|rarely|hardly|almost always"
+_BASE_FORMS = frozenset(
+    # Verbs that take an -s in the third person; whatever is not here stays as it was said.
+    "accept add adore agree aim allow answer appreciate arrange ask assume attend avoid bake bear believe belong book bring build buy call care carry change"
+    " charge check choose clean climb collect come commute consider contact cook count cover crave cycle dance deal decide deliver depend deserve design detest"
+    " develop dislike draw dream dress drink drive earn eat edit enjoy expect favour favor fear feel file find finish fix fly follow forget get give go grow handle"
+    " hate head hear help hire hold hope host insist intend invest keep know lead learn leave lend like listen live loathe look lose love maintain make manage mean"
+    " meet mind miss move need offer open order organise organize owe own paint park pay plan play practise practice prefer prepare promise pull push raise read"
+    " reckon rely remember rent report require resent respect return ride run say schedule see sell send serve set share show sing sit skip sleep smoke speak spend"
+    " stand start stay steer stick stop store study suffer support suspect swear swim take talk teach tell tend think track train travel treat trust try turn type"
+    " understand use value visit volunteer wait wake walk want wash watch wear wish wonder work worry write hail reside commit coach freelance garden knit sew"
+    " specialise specialize sponsor swap tolerate translate tutor vote".split()
+)
+_CONTRACTIONS = ((re.compile(r"\bI'm\b", re.IGNORECASE), "is"), (re.compile(r"\bI've\b", re.IGNORECASE), "has"), (re.compile(r"\bI'll\b", re.IGNORECASE), "will"), (re.compile(r"\bI'd\b", re.IGNORECASE), "would"))  # fmt: skip
+_I_VERB = re.compile(rf"\b[Ii] ((?:(?:{_ADVERBS}) )*)([\w']+)")
+_I = re.compile(r"\bI\b(?!\.)|(?<![\w'.-])i(?![\w'.-])")
+_MY = re.compile(r"\b(?:my|mine)\b", re.IGNORECASE)
+_ME = re.compile(r"\b(?:me|myself)\b", re.IGNORECASE)
+_MAY_SPEAK = re.compile(r"\b(?:i|my|me|mine|myself)\b|\bi'", re.IGNORECASE)
+_YOUR = ((re.compile(r"\byou're\b", re.IGNORECASE), "{} is"), (re.compile(r"\byou've\b", re.IGNORECASE), "{} has"), (re.compile(r"\byou'll\b", re.IGNORECASE), "{} will"), (re.compile(r"\byour\b", re.IGNORECASE), "{}'s"), (re.compile(r"\byou\b(?! know| can't)", re.IGNORECASE), "{}"))  # fmt: skip
+
+
+def _verb(word: str) -> str:
+    low = word.lower()
+    if low in _AUXILIARY:
+        return _AUXILIARY[low]
+    if low not in _BASE_FORMS:
+        return word
+    if low.endswith(("s", "x", "z", "ch", "sh", "o")):
+        return word + "es"
+    if low.endswith("y") and low[-2:-1] not in "aeiou":
+        return word[:-1] + "ies"
+    return word + "s"
+
+
+def lead_stripped(text: str) -> str:
+    """A sentence without its opening filler."""
+    keep = _LEAD_KEEP.match(text)
+    if keep:
+        return text
+    return _LEAD.sub("", text, count=1).lstrip(" ,:;–—-")
+
+
+def tell(text: str, source: str, speaker: str, listener: str, kind: str, at: int) -> str:
+    """The statement told about its speaker; an empty text where too little is left to stand alone."""
+    text = lead_stripped(text)
+    text = _TAIL.sub("", text)
+    if kind == "decision":
+        text = _DECIDED.sub("", text, count=1)
+    if _MAY_SPEAK.search(text):
+        for pattern, verb in _CONTRACTIONS:
+            text = pattern.sub(f"{speaker} {verb}", text)
+        text = _I_VERB.sub(lambda m: f"{speaker} {m[1]}{_verb(m[2])}", text)
+        text = _I.sub(speaker, text)
+        text = _MY.sub(f"{speaker}'s", text)
+        text = _ME.sub(speaker, text)
+    if "you" in text or "You" in text:
+        for pattern, said in _YOUR:
+            text = pattern.sub(said.format(listener), text)
+    text = _DROP.sub("", text)
+    text = _SPACE.sub(" ", text).strip(" ,;:!.–—-\"'")
+    return shorten(resolve(text, at), source)
+
+
+def shorten(text: str, source: str) -> str:
+    """Cut a text that is long or repeats more than MAX_RUN source words in a row; figures behind the cut are kept."""
+    words = text.split()
+    cut = len(words) if len(words) <= _LONGEST else _LONGEST
+    if len(words) > MAX_RUN:
+        cut = min(cut, _copied(words, source))
+    if cut < len(words):
+        rest = " ".join(words[cut:])
+        figures = [*dict.fromkeys(identifiers(rest) + FIGURE.findall(rest))][:4]
+        head = " ".join(words[:cut]).rstrip(" ,;:")
+        text = f"{head} … ({', '.join(figures)})" if figures else f"{head} …"
+    return text[:1].upper() + text[1:] if text[:1].islower() and not text[:3].startswith(("i18", "iOS", "http")) else text
+
+
+def _copied(words: list[str], source: str) -> int:
+    """Where a text has repeated MAX_RUN words of its source; its length where it nowhere does."""
+    said = [word.strip(".,;:!?\"'()").lower() for word in source.split()]
+    following: dict[str, list[int]] = {}
+    for at, word in enumerate(said):
+        following.setdefault(word, []).append(at)
+    ends: dict[int, int] = {}  # place in the source -> length of the run that ends there
+    for at, word in enumerate(words):
+        ends = {place: ends.get(place - 1, 0) + 1 for place in following.get(word.strip(".,;:!?\"'()").lower(), ())}
+        if any(length > MAX_RUN for length in ends.values()):
+            return at
+    return len(words)
