@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Iterable, Mapping
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
@@ -26,6 +27,9 @@ CUT = "excerpt"  # marks a Responses item that was cut to fit: it is no longer t
 # Items and parts that only their own provider can read; elsewhere they are left out.
 BOUND = frozenset(("reasoning", "compaction", "compaction_trigger", "thinking", "redacted_thinking"))
 _UNSEEN = BOUND | {"tool_use"}  # parts without words: a tool_use marks the place of one of the tool_calls
+
+# A NUL as JSON writes it; after an odd number of backslashes these are letters.
+_NUL = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")
 
 _NO_EXTRA: Mapping[str, Any] = {}
 
@@ -329,7 +333,7 @@ def _check_text(message: Message) -> None:
         ) from None
     except (TypeError, ValueError) as error:
         raise MessageError(f"the message cannot be written as JSON: {error}") from None
-    if "\0" in plain or (body and "\\u0000" in body) or "\0" in message.id:
+    if "\0" in plain or (body and _NUL.search(body)) or "\0" in message.id:
         raise MessageError("the message holds a NUL character; remove it first")
 
 

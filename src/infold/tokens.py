@@ -111,7 +111,7 @@ def message_tokens(message: Message) -> int:
         if key == RESPONSES:
             total += _item_tokens(value) if message.opaque else 0
         elif key != ANTHROPIC and value is not None:
-            total += count(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))
+            total += count(value) if isinstance(value, str) else _json_tokens(value)
     return total
 
 
@@ -119,7 +119,12 @@ def _item_tokens(item: Mapping[str, Any]) -> int:
     """Tokens of an opaque item. Encrypted text has about a quarter as many as it has characters."""
     sealed = [value for key, value in item.items() if key in _SEALED and isinstance(value, str)]
     rest = {key: value for key, value in item.items() if key not in _SEALED and value}
-    return sum(len(value) // 4 for value in sealed) + count(json.dumps(rest, ensure_ascii=False))
+    return sum(len(value) // 4 for value in sealed) + _json_tokens(rest)
+
+
+def _json_tokens(value: object) -> int:
+    """Tokens of a value as JSON, the same whatever the order of its keys: the ledger does not keep it."""
+    return count(json.dumps(value, ensure_ascii=False, sort_keys=True))
 
 
 def counted(messages: Sequence[Message]) -> list[Message]:
@@ -147,11 +152,11 @@ def _part_tokens(part: Mapping[str, Any]) -> int:
     if kind in ("file", "input_file", "document"):
         source = part.get("source")
         if isinstance(source, Mapping) and source.get("type") in ("text", "content"):
-            return count(json.dumps(part, ensure_ascii=False))
+            return _json_tokens(part)
         return FILE_TOKENS
     if kind in ("input_audio", "audio"):
         return AUDIO_TOKENS
-    return count(json.dumps(part, ensure_ascii=False))
+    return _json_tokens(part)
 
 
 def excerpt(text: str, room: int, mark: str) -> str:

@@ -14,15 +14,15 @@ from infold.units import runs
 def to_responses(messages: Sequence[Message]) -> list[dict[str, Any]]:
     """The messages as a Responses request has them; items come out as they were."""
     result: list[dict[str, Any]] = []
-    custom: set[str] = set()
+    kinds: dict[str, str] = {}  # call id -> type of its newest call
     for run in runs(messages):
-        custom.update(call["id"] for message in run for call in message.tool_calls if "custom" in call)
+        kinds.update((call["id"], _call(call)["type"]) for message in run for call in message.tool_calls)
         # The API refuses an item without its reasoning and reasoning without its item, and knows them by their ids:
         # where one item of a run was cut, the others go without.
         whole = not any((message.item or {}).get(CUT) for message in run)
         for message in run:
             if message.item is None:
-                result += _foreign(message, custom)
+                result += _foreign(message, kinds)
             elif whole:
                 result.append(_native(message))
             else:
@@ -69,11 +69,11 @@ def _call(call: dict[str, Any]) -> dict[str, Any]:
     return {"type": "function_call", "call_id": call["id"], "name": inner["name"], "arguments": arguments}
 
 
-def _foreign(message: Message, custom: set[str]) -> list[dict[str, Any]]:
+def _foreign(message: Message, kinds: dict[str, str]) -> list[dict[str, Any]]:
     """A message of another format; a speaker's name has no place but the text."""
     content, role = message.content, message.role
     if role == "tool":
-        kind = "custom_tool_call_output" if message.tool_call_id in custom else "function_call_output"
+        kind = f"{kinds.get(message.tool_call_id or '', 'function_call')}_output"
         output = _input(content, "[error] " if failed(message) else "")
         return [{"type": kind, "call_id": message.tool_call_id, "output": output}]
     prefix = f"{message.name}: " if message.name else ""

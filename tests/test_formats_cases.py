@@ -1,0 +1,355 @@
+"""Single cases of the formats: ids, errors, marks, and what each API is particular about."""
+
+from __future__ import annotations
+
+import asyncio
+from copy import deepcopy
+from typing import Any
+
+import pytest
+
+from infold import AsyncMemory, DuplicateIdError, Memory, MessageError, OrphanResultError
+from infold.formats import STUB, parse
+from infold.formats.anthropic import EMPTY
+from infold.messages import Message
+from infold.units import NO_RESULT, ORPHAN_MARK, Unit, awaited, question, repair, turns, units
+from tests.conftest import assistant, call, result, user, words
+from tests.formats_rules import FORMATS, check
+
+Wire = dict[str, Any]
+
+
+def reasoning(id: str, **more: Any) -> Wire:
+    return {"type": "reasoning", "id": id, "summary": [], "encrypted_content": "gAAAAB" * 10, **more}
+
+
+def function_call(id: str, arguments: str = "{}") -> Wire:
+    item = {"type": "function_call", "id": f"fc_{id}", "call_id": id, "status": "completed"}
+    return {**item, "name": "look_up", "arguments": arguments}
+
+
+def output(id: str, text: str = "found") -> Wire:
+    return {"type": "function_call_output", "id": f"fco_{id}", "call_id": id, "output": text}
+
+
+def message(id: str, text: str = "Done.") -> Wire:
+    part = {"type": "output_text", "text": text, "annotations": []}
+    return {"type": "message", "id": id, "role": "assistant", "status": "completed", "content": [part]}
+
+
+def asked(id: str, text: str = "Go.") -> Wire:
+    return {"type": "message", "id": id, "role": "user", "content": [{"type": "input_text", "text": text}]}
+
+
+HISTORY = [
+    asked("msg_1"),
+    reasoning("rs_1"),
+    function_call("a"),
+    function_call("b"),
+    output("b"),
+    output("a"),
+    reasoning("rs_2"),
+    message("msg_2"),
+]
+
+
+def said(*wires: Wire) -> list[Message]:
+    return [message for wire in wires for message in parse(wire)]
+
+
+# Units -------------------------------------------------------------------------------------------------
+
+
+def test_F2_a_run_of_items_is_one_unit_with_its_results() -> None:
+    assert units(said(*HISTORY)) == [Unit(0, 0), Unit(1, 5), Unit(6, 7)]
+    assert units(said(*HISTORY[:5])) == [Unit(0, 0), Unit(1, 4, pending=True)]
+    assert units(said(*HISTORY[:3], user("Well?"))) == [Unit(0, 0), Unit(1, 3, pending=True)]
+
+
+def test_F2_the_second_call_of_a_run_does_not_pass_over_the_first() -> None:
+    messages = said(*HISTORY[:4], output("b"))
+    assert awaited(messages) == ["a"]
+    assert units(messages)[-1].pending
+    spoken = said(*HISTORY[:4], output("b"), message("msg_9"))  # but a new reply does
+    assert not any(unit.pending for unit in units(spoken))
+
+
+@pytest.mark.parametrize("end", range(2, len(HISTORY)))
+def test_F2_a_turn_is_open_until_the_last_item_of_its_reply(end: int) -> None:
+    messages = said(*HISTORY[:end])
+    assert not turns(messages)[-1].complete
+    assert question(messages) == (0, 1)
+    assert turns(said(*HISTORY))[-1].complete
+
+
+def test_F2_a_call_before_the_words_of_a_run_keeps_the_turn_open() -> None:
+    messages = said(asked("msg_1"), function_call("a"), message("msg_2", "Looking."))
+    assert not turns(messages)[-1].complete
+
+
+def test_F2_repair_keeps_runs_together() -> None:
+    messages = said(*HISTORY)
+    assert repair(messages) == messages
+    late = said(*HISTORY[:4], user("Well?"), output("a"), message("msg_9"))
+    fixed = repair(late)
+    assert [m.role for m in fixed] == [
+        "user",
+        "assistant",
+        "assistant",
+        "assistant",
+        "tool",
+        "tool",
+        "user",
+        "assistant",
+    ]
+    assert [m.text for m in fixed[4:6]] == ["found", NO_RESULT]
+    assert repair(fixed) == fixed
+
+
+def test_F2_rolling_counts_items_and_never_splits_a_run(memory: Memory) -> None:
+    chat = memory.chat("a", preset="rolling")
+    for n in range(6):
+        for item in deepcopy(HISTORY):
+            for key in ("id", "call_id"):
+                if key in item:
+                    item[key] += f"_{n}"
+            chat.add(item)
+            context = chat.context(max_tokens=5000)
+            for format in FORMATS:
+                check(format, context.to(format))
+    assert chat.memory.cursor > 0
+    assert chat.verify().ok
+
+
+# Ids ---------------------------------------------------------------------------------------------------
+
+
+def test_F2_sending_a_whole_history_again_changes_nothing(memory: Memory) -> None:
+    chat = memory.chat("a")
+    chat.add(HISTORY)
+    once = chat.messages()
+    assert [m.id for m in once] == [item["id"] for item in HISTORY]
+    for item in HISTORY:
+        chat.add(item)
+    chat.add(HISTORY)
+    assert chat.messages() == once
+    assert chat.context().to("responses") == HISTORY
+    with pytest.raises(DuplicateIdError, match="msg_2"):
+        chat.add(message("msg_2", "Something else."))
+
+
+def test_F2_an_id_given_apart_leaves_the_item_its_own(memory: Memory) -> None:
+    chat = memory.chat("a")
+    chat.add(message("msg_1"), id="mine")
+    assert chat.messages()[0].id == "mine"
+    assert chat.context().to("responses") == [message("msg_1")]
+
+
+def test_F2_a_reference_does_not_take_the_id_of_its_item(memory: Memory) -> None:
+    chat = memory.chat("a")
+    items = [message("msg_1"), {"type": "item_reference", "id": "msg_1"}]
+    chat.add(items)
+    assert chat.context().to("responses") == items
+
+
+def test_F2_a_message_with_results_is_several_and_comes_back_as_a_list(memory: Memory) -> None:
+    chat = memory.chat("a")
+    uses: list[Wire] = [{"type": "tool_use", "id": id, "name": "f", "input": {}} for id in ("x", "y")]
+    results = [{"type": "tool_result", "tool_use_id": id, "content": id} for id in ("x", "y")]
+    wires = [user("Go."), assistant(uses), user([*results, {"type": "text", "text": "And?"}])]
+    chat.add(wires[:2])
+    for _ in range(2):  # the second time it is there already
+        added: Any = chat.add(wires[2], id="r")
+        assert [(m.id, m.role) for m in added] == [("r", "tool"), ("r.2", "tool"), ("r.3", "user")]
+    assert chat.context().to("anthropic") == {"messages": wires}
+    assert len(chat.messages()) == 5
+
+
+def test_F2_an_anthropic_response_can_be_added_as_it_is(memory: Memory) -> None:
+    chat = memory.chat("a")
+    said = [{"type": "text", "text": "Hello.", "citations": None}]
+    response = {"id": "msg_1", "type": "message", "role": "assistant", "model": "claude", "content": said}
+    chat.add([user("Hi."), {**response, "stop_reason": "end_turn", "usage": {"input_tokens": 3}}])
+    assert (chat.messages()[1].id, chat.messages()[1].model_variant) == ("msg_1", "claude")
+    assert chat.context().to("anthropic") == {"messages": [user("Hi."), assistant(said)]}
+    assert chat.context().messages == [user("Hi."), assistant("Hello.")]
+
+
+def test_F2_stored_messages_can_be_added_to_another_chat(memory: Memory) -> None:
+    first, second = memory.chat("first"), memory.chat("second")
+    first.add(HISTORY)
+    second.add(first.messages())
+    assert second.messages() == first.messages()
+
+
+def test_F2_async_chats_take_every_format(url: str) -> None:
+    async def run() -> Any:
+        async with AsyncMemory(url) as memory:
+            chat = await memory.chat("a")
+            await chat.add(HISTORY)
+            return (await chat.context()).to("responses")
+
+    assert asyncio.run(run()) == HISTORY
+
+
+# Errors ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("bad", "says"),
+    [
+        ({"type": "function_call", "name": "f", "arguments": "{}"}, "call_id"),
+        ({"type": "function_call", "call_id": "x", "arguments": "{}"}, "name"),
+        ({"type": "function_call", "call_id": "x", "name": "f", "arguments": {}}, "arguments"),
+        ({"type": "custom_tool_call", "call_id": "x", "name": "f"}, "input"),
+        ({"type": "function_call_output", "output": "x"}, "call_id"),
+        ({"type": "function_call_output", "call_id": "x", "output": {"a": 1}}, "JSON"),
+        ({"type": "message", "role": "assistant"}, "no content"),
+        ({"type": "message", "role": "robot", "content": "x"}, "robot"),
+        ({"type": "text", "text": "Hi."}, "content part"),
+        ({"type": "tool_result", "tool_use_id": "x"}, "content part"),
+        ({"type": 7}, "type"),
+        ({"type": ""}, "type"),
+        (user([{"type": "input_text"}]), "text"),
+        (user([{"type": "input_text", "text": "x"}, {"type": "document"}]), "mixes"),
+        (user([{"type": "tool_use", "id": "x", "name": "f", "input": {}}]), "assistant"),
+        (assistant([{"type": "tool_result", "tool_use_id": "x"}]), "user"),
+        (assistant([{"type": "tool_use", "id": "x", "name": "f", "input": "{}"}]), "dict"),
+        (assistant([{"type": "tool_use", "id": "x", "input": {}}]), "name"),
+        (assistant([{"type": "tool_use", "name": "f", "input": {}}]), "id"),
+        (assistant([{"type": "tool_use", "id": "x", "name": "f", "input": {"a": float("nan")}}]), "JSON"),
+        (user([{"type": "tool_result", "content": "x"}]), "tool_use_id"),
+        (user([{"type": "tool_result", "tool_use_id": "x", "content": 7}]), "content"),
+        (user([{"type": "thinking"}, "text"]), "content part"),
+        (user("Hi.", responses=1), "infold"),
+        ({"type": "reasoning", "id": "rs", "summary": [{"text": "nul \0"}]}, "NUL"),
+    ],
+)
+def test_F2_what_is_malformed_is_refused_with_a_sentence(memory: Memory, bad: Any, says: str) -> None:
+    chat = memory.chat("a")
+    with pytest.raises(MessageError, match=says):
+        chat.add([user("A good one."), bad])
+    assert chat.messages() == []
+
+
+@pytest.mark.parametrize(
+    "orphan", [output("x"), user([{"type": "tool_result", "tool_use_id": "x", "content": "found"}])]
+)
+def test_F2_a_result_without_its_call_is_refused_in_every_format(memory: Memory, orphan: Wire) -> None:
+    chat = memory.chat("a")
+    with pytest.raises(OrphanResultError, match="'x'"):
+        chat.add([user("Go."), orphan])
+    assert chat.messages() == []
+    chat.add([user("Go."), orphan], repair=True)
+    for format in FORMATS:
+        check(format, chat.context().to(format))
+    assert chat.context().messages[-1] == user(f"{ORPHAN_MARK} found")
+
+
+def test_F2_letters_that_look_like_a_nul_are_letters(memory: Memory) -> None:
+    chat = memory.chat("a")
+    wires = [user([{"type": "input_text", "text": r"Write \u0000 and \\u0000."}])]
+    chat.add(wires)
+    assert chat.context().to("responses") == wires
+
+
+# What each API is particular about ---------------------------------------------------------------------
+
+
+def test_F2_anthropic_starts_with_the_user_and_has_memory_in_system(memory: Memory) -> None:
+    chat = memory.chat("a", system="Be brief.")
+    chat.pin("Never mention prices.")
+    chat.add([assistant("Hello."), user("Hi."), {"role": "developer", "content": "Be kind."}, assistant("Yes? \n")])
+    found = chat.context().to("anthropic")
+    assert [block["text"].splitlines()[-1] for block in found["system"]] == ["Be brief.", "- Never mention prices."]
+    assert found["messages"] == [
+        user(STUB),
+        assistant("Hello."),
+        user("Hi."),
+        user("Be kind."),
+        assistant("Yes?"),
+    ]
+
+
+def test_F2_anthropic_gets_no_empty_texts(memory: Memory) -> None:
+    chat = memory.chat("a")
+    chat.add([user(""), assistant(" "), user([]), call("x", content=""), result("x", ""), assistant("\n")])
+    found = chat.context().to("anthropic")
+    check("anthropic", found)
+    assert [m["content"] for m in found["messages"][:2]] == [EMPTY, EMPTY]
+
+
+def test_F2_anthropic_call_ids_are_clean_and_never_used_twice(memory: Memory) -> None:
+    chat = memory.chat("a")
+    for id in ("x", "x", "a.b", "a_b", "ü|1"):
+        chat.add([user("Go."), call(id), result(id, f"of {id}"), assistant("Done.")])
+    check("anthropic", chat.context().to("anthropic"))
+
+
+def test_F2_names_and_errors_are_told_in_words_where_a_format_has_no_field(memory: Memory) -> None:
+    chat = memory.chat("a")
+    failed = {"type": "tool_result", "tool_use_id": "x", "content": "no route", "is_error": True}
+    chat.add([user("Hi.", name="Ann"), call("x"), user([failed]), assistant("Sorry.", name="bot")])
+    context = chat.context()
+    assert context.messages[2]["content"] == "[error] no route"
+    items = context.to("responses")
+    assert [items[0]["content"], items[2]["output"], items[3]["content"]] == [
+        "Ann: Hi.",
+        "[error] no route",
+        "bot: Sorry.",
+    ]
+    messages = context.to("anthropic")["messages"]
+    assert messages[0] == user([{"type": "text", "text": "Ann: Hi."}])
+    assert messages[2] == user([failed])
+
+
+def test_F2_arguments_that_are_no_json_object_survive_anthropic(memory: Memory) -> None:
+    there, back = memory.chat("there"), memory.chat("back")
+    for at, broken in enumerate(['{"a": ', "[]", "7", '{"a": NaN}', '{"a": "\\ud800"}', "{" * 5000]):
+        there.add([user("Go."), call(f"c{at}", arguments=broken), result(f"c{at}"), assistant("Done.")])
+    found = there.context(max_tokens=90_000)
+    check("anthropic", found.to("anthropic"))
+    back.add(found.to("anthropic")["messages"])
+    again = back.context(max_tokens=90_000).messages
+    assert [m.get("tool_calls") for m in again] == [m.get("tool_calls") for m in found.messages]
+
+
+def test_F2_a_run_that_had_to_be_cut_goes_without_reasoning_and_ids(memory: Memory) -> None:
+    chat = memory.chat("a")
+    long = f'{{"text": "{words(600)}"}}'
+    chat.add([asked("msg_1"), reasoning("rs_1"), function_call("a", long), output("a", words(600))])
+    items = chat.context(max_tokens=400).to("responses")
+    check("responses", items)
+    assert [item.get("type") for item in items] == ["message", "function_call", "function_call_output"]
+    assert "id" not in items[1]
+    assert chat.context(max_tokens=4000).to("responses")[1] == reasoning("rs_1")
+
+
+def test_F2_hosted_tools_are_a_short_mark_elsewhere_and_reasoning_is_not_there(memory: Memory) -> None:
+    chat = memory.chat("a")
+    hosted = {
+        "type": "mcp_call",
+        "id": "mcp_1",
+        "server_label": "docs",
+        "name": "find",
+        "arguments": "{}",
+        "output": "x",
+    }
+    chat.add([asked("msg_1"), reasoning("rs_1"), hosted, message("msg_2")])
+    context = chat.context()
+    assert context.messages[1:] == [assistant("[mcp_call: find]\n\nDone.")]
+    blocks = [{"type": "text", "text": text} for text in ("[mcp_call: find]", "Done.")]
+    assert context.to("anthropic")["messages"][1:] == [assistant(blocks)]
+
+
+def test_F2_a_context_in_one_format_can_be_changed_without_harm(memory: Memory) -> None:
+    chat = memory.chat("a")
+    chat.add(HISTORY)
+    for format in FORMATS:
+        before = deepcopy(chat.context().to(format))
+        changed: Any = chat.context().to(format)
+        for message in changed["messages"] if format == "anthropic" else changed:
+            for value in message.values():
+                if isinstance(value, list):
+                    value[:] = []
+        assert chat.context().to(format) == before
