@@ -24,7 +24,6 @@ from infold.errors import (
 )
 from infold.failpoints import reach
 from infold.folder import fold_instantly, rewind
-from infold.folding.extractive import extract
 from infold.items import line_tokens
 from infold.ledger import store
 from infold.ledger.rows import Event
@@ -108,14 +107,14 @@ class Chat:
             for value in given
             for message in formats.parse(value, id=id, created_at=created_at, model_variant=model_variant)
         ]
-        # Counting and reading happen before the database is locked.
-        read = [(m, message_tokens(m), extract(m)) for m in checked]
+        # Counting happens before the database is locked.
+        read = [(m, message_tokens(m)) for m in checked]
         added: list[Message] = []
         events: list[Event] = []
         instant = self._rewriter.folds_instantly
         with self.writing() as (connection, state):
             reach("add.begun")
-            for parsed, tokens, found in read:
+            for parsed, tokens in read:
                 known = store.message_by_id(connection, self._key, parsed.id) if parsed.id else None
                 if known is not None:
                     added.append(same(parsed, known))
@@ -129,7 +128,7 @@ class Chat:
                 stored = parsed.stored(
                     parsed.id or clock.new_id(), state.row.last_seq + 1, parsed.created_at or clock.now(), tokens
                 )
-                store.insert_message(connection, self._key, stored, store.features_json(found))
+                store.insert_message(connection, self._key, stored)
                 reach("add.inserted")
                 state.append(stored)
                 added.append(stored)

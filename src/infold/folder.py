@@ -9,9 +9,10 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 from infold.failpoints import reach
+from infold.folding.extractive import extract
 from infold.folding.merge import Change, fold_extractive, fold_text, roll_up
 from infold.folding.text import check_summary, read_summary
-from infold.items import LEAF, Item, render, total_tokens
+from infold.items import LEAF, Candidate, Item, render, total_tokens
 from infold.ledger import store
 from infold.ledger.rows import Event, FoldRow
 from infold.ledger.store import Connection
@@ -74,9 +75,11 @@ def fold_instantly(
     started = clock.now()
     policy = state.policy
 
+    read: list[list[Candidate]] = []
+
     def propose(cut: int) -> Change:
-        first, last = state.row.cursor + 1, state.messages[cut - 1].seq if cut else state.row.cursor
-        found = store.candidates(connection, state.row.key, first, last) if cut else []
+        read.extend(extract(message) for message in state.messages[len(read) : cut])
+        found = [candidate for candidates in read[:cut] for candidate in candidates]
         return fold_extractive(state.items, found, policy, state.row.folds + 1)
 
     change = propose(plan.cut)
@@ -129,7 +132,7 @@ def fold_answer(
         raise LostRaceError
     policy = state.policy
     n = state.row.folds + 1
-    found = store.candidates(connection, state.row.key, asked.first, asked.last)
+    found = [candidate for message in asked.messages for candidate in extract(message)] if policy.facts_cap else []
     change = fold_text(asked.base, read_summary(answer, asked.messages, asked.base), found, policy, n)
     change = _relative(change, state.items)
     state, event = commit(

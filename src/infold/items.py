@@ -40,6 +40,8 @@ class Item:
     fold: int = 0
     """Number of the fold that wrote it."""
     tokens: int = 0
+    confidence: float = 1.0
+    """How sure its reader was that it is worth a place; the least sure give way first."""
 
     @property
     def line(self) -> str:
@@ -59,6 +61,7 @@ class Candidate:
     """Words of what this makes obsolete, where the text says so ("instead of X")."""
     closes: bool = False
     """Says that something was done or answered."""
+    confidence: float = 1.0
 
 
 def line_tokens(text: str) -> int:

@@ -42,6 +42,11 @@ reversal 2 | was were originally initially earlier previously first used | \b(?:
 reversal 2 | fell falls through works work working flopped failed | \b(?:fell through|(?:didn't|doesn't|won't|isn't|wasn't) work(?:ing)?(?: out)?|flopped|failed us)\b
 reversal 2 | new updated update correction amended revised | \b(?:new (?:plan|choice|decision|direction|pick|answer)|updat(?:e|ed)\b.*:|correction|amended|revised)
 reversal 2 | over | \bover to\b
+reversal 3 | reversed reverse u-turn void vetoed veto twist overtaken overturning backing replaces rebooked downgraded | -
+reversal 3 | take takes took taking taken | \b(?:tak(?:es?|ing|en)|took) (?:its|their|his|her) place|\btak(?:e|ing) back\b
+reversal 3 | gone went talked let backed back | \b(?:gone off|went off|going off|talked (?:\w+ )?out of|let us down|back(?:ed|ing) out|fall back on|going back on)\b
+reversal 3 | strike striking struck disregard disregarding | -
+reversal 3 | contrary said told | \b(?:contrary to|said no to|(?:i|we) (?:know i |know we )?(?:said|told)\b.*\b(?:but|now))\b
 # Open questions
 question 3 | know knows known idea clue | \b(?:(?:do|does|did)(?:n't| not) (?:yet |actually |really |even )?know|nobody (?:yet )?(?:knows|has)|no one (?:knows|has)|no (?:idea|clue)(?: yet)?|not (?:yet )?known|still (?:don't|doesn't|do not) know|yet to know|need to know)\b
 question 3 | open unresolved unclear unknown undecided unanswered unsettled outstanding tbd tbc unsure pending unconfirmed | \b(?:(?:still|is|remains|stays|left|question|as|point|issue)\b.*\bopen|open (?:question|point|issue|item)s?|unresolved|unclear|unknown|undecided|unanswered|unsettled|tbd|tbc|unsure|unconfirmed|outstanding (?:question|point|issue)|pending (?:question|answer|decision))\b
@@ -61,6 +66,8 @@ done 3 | need needed necessary bother worry required | \b(?:no (?:longer )?need(
 done 3 | already finally just managed yesterday morning today earlier | \b(?:(?:i|we|he|she|they|[\w']+)(?:'ve|'s| have| has| had)?(?: already| finally| just| now)+ \w+|managed to|(?:\w+(?:ed|t|de|nt|ld|id|ew|ote|ut|oke|ook)|made|gave|did|went|ran) .*(?:yesterday|this (?:morning|afternoon)|today|earlier|last night|on \w+day|an hour ago))\b
 done 2 | been was were has have i've we've he's she's they've had | \b(?:(?:has|have|had|'ve|'s) (?:now |already |just |finally |since |all |both )*(?:been )?(?:\w+ed|done|sent|paid|made|bought|told|written|found|gone|taken|given|brought|got|gotten|set|put|cut|built|sold|met|spoken|left|kept|held|begun|run|read|chosen|drawn|hung|fixed|shot|sewn|thrown|returned|laid|fed|won|lost)|(?:was|were|got) (?:\w+ed|done|sent|paid|made|bought|told|written|found|given|set|put|taken|brought|built|sold))\b
 done 2 | sent paid called booked went came arrived submitted got signed fixed picked dropped cleared gone | -
+done 2 | i we | \b(?:i|we)(?:'ve| have)? (?:actually |finally |just |already |even )?(?!need|want|lik|lov|hat|prefer|decid|agre|liv|work|mov|plan|hop|promis|us|pick|suppos|mention|ask)\w{3,}ed\b
+done 2 | online live ready place date back up out through post way with | \b(?:is|are|'s|'re) (?:now |all )?(?:online|live|ready|in place|up to date|back|up\b|through|settled|in the post|on (?:its|their) way|with (?:the|them))
 done 3 | dropped cancelled canceled abandoned scrapped postponed fell off moot obsolete | -
 answer 3 | turns turned | \bturn(?:s|ed) out\b
 answer 3 | answer answered answers solved mystery settled settles resolved cleared clear known official sorted | \b(?:(?:the |an |our |my |that |got |have |is )answer(?:ed|s)?|solved|mystery|settle[sd]|resolved|cleared up|(?:is|it's|now) (?:clear|known|official)|sorted)\b
@@ -220,8 +227,16 @@ def _table(text: str) -> dict[str, list[Cue]]:
 
 _CUES = _table(_TABLE + _FOREIGN)
 _WORDS = _CUES.keys()
+# Words that can say that something is done or answered.
+CLOSERS = frozenset(word for word, cues in _CUES.items() if any(cue.kind in ("done", "answer") for cue in cues))
 _ASIAN = [(kind.strip(), re.compile(pattern.strip())) for kind, _, pattern in (line.partition("|") for line in _CHINESE.strip().splitlines())]
+_WORD = re.compile(r"[\w'-]+")
 _ASIAN_TEXT = re.compile(r"[\u3400-\u9fff]")
+
+
+def words_of(low: str) -> frozenset[str]:
+    """The words of a text in lower case, as cues know them."""
+    return frozenset(_WORD.findall(low))
 
 
 def weigh(low: str, words: frozenset[str]) -> dict[str, int]:
@@ -234,6 +249,31 @@ def weigh(low: str, words: frozenset[str]) -> dict[str, int]:
     if not low.isascii() and _ASIAN_TEXT.search(low):
         found.update((kind, 3) for kind, pattern in _ASIAN if pattern.search(low))
     return found
+
+
+def asks(text: str) -> bool:
+    """Whether a line says that something is not known yet."""
+    low = text.lower()
+    return text.endswith("?") or weigh(low, words_of(low)).get("question", 0) >= 2
+
+
+# Common small words, by which English is told from what only looks like it.
+_ENGLISH = frozenset(
+    "the a an is are was were be to of and in i i'm i'll i've i'd my we we're our it it's you your for on that this with at have has had do does don't will would can not no from by but so if they he she his her its me us as"
+    " or all about just there what when which who how than then out up please be been am".split()
+)
+_ELSEWHERE = frozenset(
+    "der die das und ist nicht ich wir ein eine den dem mit für auf zu von im am bis wird sind haben hat mein meine unser unsere wer wie kann des bei nach aus"
+    " le la les et est je nous un une des du pour sur avec pas que qui dans ne au aux mon ma notre ce cette j'ai c'est l'avion d'ici sont à"
+    " el los las y es yo nosotros una del por con para no que en mi nuestro nuestra se al son está está su soy pero".split()
+)
+
+
+def foreign(low: str, words: frozenset[str]) -> bool:
+    """Whether a sentence is in another language than English, as far as small words and letters tell."""
+    if not low.isascii() and _ASIAN_TEXT.search(low):
+        return True
+    return len(words & _ELSEWHERE) > len(words & _ENGLISH)
 
 
 def cue_names(weights: dict[str, int]) -> list[str]:

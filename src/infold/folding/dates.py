@@ -11,24 +11,49 @@ _NUMBERS = {"a": 1, "an": 1, "one": 1, "two": 2, "three": 3, "four": 4, "five": 
 _RELATIVE = re.compile(
     r"\b(?P<after>(?:the )?day after tomorrow)\b"
     r"|\b(?P<tomorrow>tomorrow)\b|\b(?P<today>today|tonight)\b"
-    rf"|\b(?P<which>this coming |this |next |coming |last )?(?P<day>{_DAY})\b(?!,? (?:the )?\d|s\b)"
+    rf"|\b(?P<which>this coming |this |next |coming |last )?(?P<day>{_DAY})\b(?!,? (?:the )?\d|s\b| (?:morning|afternoon|evening|night)s)"
     rf"|\bin (?P<n>\d{{1,2}}|{'|'.join(_NUMBERS)}) (?P<unit>days?|weeks?)\b"
     r"|\b(?P<end>(?:the )?end of (?:the |this )?(?P<span>week|month|year)|(?P<eow>eow|eom))\b",
     re.IGNORECASE,
 )
+_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+_MONTH = "jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?"
+_DAY_OF_MONTH = re.compile(
+    rf"\b(?P<day>\d{{1,2}})(?:st|nd|rd|th)?(?: of)? (?P<month>{_MONTH})\b(?!,? \d{{4}})|\b(?P<before>{_MONTH}) (?P<after>\d{{1,2}})(?:st|nd|rd|th)?\b(?!,? \d{{4}})",
+    re.IGNORECASE,
+)
 # Whatever _RELATIVE finds has one of these in it.
-_MAY_DATE = re.compile(rf"(?i){_DAY}|today|tonight|tomorrow|\bin \w+ (?:day|week)|\bend of|\beo[wm]\b")
+_SIGNS = ("day", "tonight", "tomorrow", "week", "end of", "eow", "eom")
 
 
-def resolve(text: str, at: int) -> str:
-    """The text with its relative dates as calendar dates; `at` is when it was said, in milliseconds (0: not known)."""
-    if not at or not _MAY_DATE.search(text):
+def resolve(text: str, at: int, due: bool = False) -> str:
+    """The text with its relative dates as calendar dates; `at` is when it was said, in milliseconds (0: not known).
+
+    With `due`, a day without a year ("by 18 May") is the next such day.
+    """
+    low = text.lower()
+    if not at or not (due or any(sign in low for sign in _SIGNS)):
         return text
     try:
         said = datetime.fromtimestamp(at / 1000, UTC).date()
     except (OverflowError, ValueError, OSError):
         return text
+    if due:
+        text = _DAY_OF_MONTH.sub(lambda match: _next(match, said), text)
     return _RELATIVE.sub(lambda match: _resolved(match, said), text)
+
+
+def _next(match: re.Match[str], said: date) -> str:
+    month = _MONTHS.index((match["month"] or match["before"])[:3].lower()) + 1
+    day = int(match["day"] or match["after"])
+    for year in (said.year, said.year + 1):
+        try:
+            found = date(year, month, day)
+        except ValueError:
+            return match[0]
+        if found >= said:
+            return found.isoformat()
+    return match[0]
 
 
 def _resolved(match: re.Match[str], said: date) -> str:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import math
 import re
 
-from infold.folding.cues import cue_names, weigh
-from infold.folding.judge import judge
+from infold.folding.cues import CLOSERS, cue_names, foreign, weigh, words_of
+from infold.folding.dates import resolve
+from infold.folding.judge import kind_of, tokens, worth
 from infold.folding.likeness import GENERIC, words
-from infold.folding.names import AMOUNT, DATE, FIGURE, IDENTIFIER, MAY_IDENTIFY, names
 from infold.folding.sentences import clauses, clean, sentences
-from infold.folding.telling import lead_stripped, tell
+from infold.folding.names import identifiers
+from infold.folding.telling import lead_stripped, shorten, tell
 from infold.folding.toolvalues import tool_line
 from infold.items import CLOSING, Candidate
 from infold.messages import Message
@@ -18,17 +20,29 @@ from infold.messages import Message
 READ_CHARS = 6000
 TOOL_CHARS = 8000
 MAX_ITEMS = 8
+TOOL_CONFIDENCE = 0.7
+LEAST = 0.0  # worth of a sentence that is kept
+SHORT_LEAST = 1.0  # of three words or less
+CLOSING_LEAST = -1.5  # and of one that may close an open item
 
-_WORD = re.compile(r"[\w'-]+")
 _SECTION = {
     "question": "open", "commitment": "open", "decision": "decisions", "reversal": "decisions", "constraint": "facts",
-    "preference": "goals", "goal": "goals", "fact": "facts", "artifact": "artifacts",
+    "preference": "goals", "goal": "goals", "fact": "facts", "biography": "facts", "artifact": "artifacts",
 }  # fmt: skip
-_LASTING = frozenset(["constraint", "preference", "fact"])
+_LASTING = frozenset(["constraint", "preference", "fact", "biography"])
 _POINTS_BACK = re.compile(r"\b(?:it|that|this|them|these|those|they|which|that's|it's|this is)\b", re.IGNORECASE)
 # "The kick-off? 14 March": a topic put as a question.
 _INTERROGATIVE = re.compile(r"^(?:and |so |but |ok(?:ay)?,? |hey,? |hm+,? |wait,? )*(?:who|what|when|where|why|how|which|whose|is|are|was|were|do|does|did|can|could|will|would|should|shall|may|might|have|has|had|am|any)\b", re.IGNORECASE)
-_MOST_WORDS = 18
+_ASKED_FOR = re.compile(r"\b(?:can|could|would|will|might) (?:you|we|i)\b|^please\b", re.IGNORECASE)
+_FAREWELL = re.compile(r"^(?:thanks|thank you|cheers|bye|great|perfect|ok|okay|cool|nice|good|hi|hello|hey|sorry|lol|haha|wow|sure)\b", re.IGNORECASE)
+_DUE = re.compile(
+    r"\b(?:by|before|until|till|on|due|this|next|target|latest|end of)\b.{0,24}\b(?:monday|tuesday|wednesday|thursday|friday|saturday|sunday|weekend|week|month|noon|tonight|january|february|march|april|may|june|july|august|september|october|november|december|\d{1,2})|\btomorrow\b"
+)
+_FOREIGN_ORDER = ("question", "reversal", "decision", "constraint", "preference", "goal", "commitment", "biography")
+_MOST_WORDS = 20
+_TURNABLE = frozenset(["fact", "goal", "preference", "artifact"])
+_NOW = re.compile(r"\b(?:now|it is|it's|becomes?|is in|are in|go(?:ing)? (?:for|with)|taking|instead|switch\w*|settled|from here on|from now on)\b", re.IGNORECASE)
+_WHOLE = frozenset(["reversal", "decision", "commitment", "question"])  # whose clauses lean on each other
 
 
 def extract(message: Message) -> list[Candidate]:
@@ -38,18 +52,28 @@ def extract(message: Message) -> list[Candidate]:
     sources = (message.seq,) if message.seq else ()
     if message.role == "tool":
         line = tool_line(message.text[:TOOL_CHARS])
-        return [Candidate("artifacts", line, sources)] if line else []
+        return [Candidate("artifacts", line, sources, confidence=TOOL_CONFIDENCE)] if line else []
     reader = _Reader(message, sources)
-    before = ""
-    for sentence in sentences(clean(message.text[:READ_CHARS])):
-        if sentence.endswith("?") and len(sentence) < 60 and not _INTERROGATIVE.match(sentence):
-            before = sentence[:-1].strip() + ": "
-            continue
-        reader.read(before + sentence)
-        before = ""
+    for sentence in _joined(sentences(clean(message.text[:READ_CHARS]))):
+        reader.read(sentence)
         if len(reader.found) >= MAX_ITEMS:
             break
     return reader.found
+
+
+def _joined(found: list[str]) -> list[str]:
+    """Sentences with what only continues them: topics put as questions, and short afterthoughts."""
+    whole: list[str] = []
+    for sentence in found:
+        if whole and whole[-1].endswith("?"):
+            if len(whole[-1].split()) <= 6 and not _INTERROGATIVE.match(whole[-1]):
+                whole[-1] = f"{whole[-1][:-1].rstrip()}: {sentence}"
+                continue
+        elif whole and len(sentence.split()) <= 3 and len(whole[-1]) < 120 and not sentence.endswith("?") and not _FAREWELL.match(sentence):
+            whole[-1] = f"{whole[-1].rstrip('.!')} – {sentence}"
+            continue
+        whole.append(sentence)
+    return whole
 
 
 class _Reader:
@@ -63,99 +87,194 @@ class _Reader:
         self.sources = sources
         self.found: list[Candidate] = []
         self.previous = ""
+        self.overturned = ""
 
     def read(self, sentence: str) -> None:
         previous, self.previous = self.previous, sentence
         stripped = lead_stripped(sentence)
         if len(stripped) < 4:
             return
-        weights = self._weigh(stripped)
-        kind, _ = judge(stripped, self.by_user, cue_names(weights))
+        asks = sentence.endswith(("?", "？"))
+        low = stripped.lower()
+        said = words_of(low)
+        if foreign(low, said):
+            self._foreign(stripped, low, said, asks)
+            return
+        found = tokens(stripped)
+        value = worth(found, self.by_user)
+        if value < CLOSING_LEAST and said.isdisjoint(CLOSERS) and not (asks and self.by_user):
+            return
+        weights = weigh(low, said)
+        kind = kind_of(found, self.by_user, cue_names(weights))
+        if asks and weights.get("question", 0) >= 3 and not weights.get("request"):
+            kind, value = "question", max(value, 1.0)
+        elif asks and not (kind in ("preference", "constraint", "reversal") and _ASKED_FOR.search(stripped)):
+            head = stripped.rpartition(",")[0]  # "Just sent it, anything else?"
+            if head and not _INTERROGATIVE.match(head) and not weights.get("request"):
+                self.read(head)
+            return
+        if self.by_user:
+            value += _push(weights, kind)
         closes = kind == "done" or weights.get("done", 0) >= 2 or weights.get("answer", 0) >= 2
-        if sentence.endswith(("?", "？")) and kind != "question":
-            return
-        if kind in ("pass", "done"):
+        least = LEAST if len(found) > 5 or max(weights.values(), default=0) >= 3 else SHORT_LEAST
+        if kind == "commitment" and weights.get("done", 0) >= 3 and not _DUE.search(low):
+            kind = "done"
+        if kind == "done" and weights.get("reversal", 0) >= 3 and (weights.get("done", 0) < 3 or weights.get("decision", 0) >= 2):
+            kind = "reversal"
+        if value < least or kind == "done":
             if closes:
-                self.found.append(Candidate(CLOSING, " ".join(sorted(words(sentence) - GENERIC)[:16]), self.sources, closes=True))
+                self._close(sentence)
             return
-        told = self._gist(stripped)
-        if kind in ("question", "decision", "reversal", "commitment", "artifact") and _POINTS_BACK.match(stripped) and 0 < len(previous) < 90:
+        if kind == "reversal" and weights.get("commitment", 0) >= 3 and weights.get("decision", 0) < 2 and _DUE.search(low):
+            kind = "commitment"  # "Kenji will cancel the subscription by Friday"
+        if kind == "reversal" and weights.get("constraint", 0) >= 3 and "," not in stripped and weights.get("decision", 0) < 2:
+            kind = "constraint"  # "no longer", and nothing in its place
+        told = self._gist(stripped, kind)
+        if kind in ("question", "decision", "reversal", "commitment", "artifact") and _POINTS_BACK.match(stripped) and self._leads(previous, kind):
             told = f"{lead_stripped(previous).rstrip('.!? ')}: {told}"
             sentence = f"{previous} {sentence}"
         gone = ""
-        if kind == "reversal" or (kind == "decision" and weights.get("reversal", 0) >= 3):
-            told, gone = _without_old(told)
-            gone = gone or sentence[:160].lower()
+        turned = weights.get("reversal", 0)
+        if kind == "reversal" or (turned and kind == "decision") or (turned >= 3 and (kind in _TURNABLE or _NOW.search(told))):
+            told, gone = _outcome(told, sentence)
+        if kind in ("decision", "reversal", "fact") and self.found and self.found[-1].replaces and self.overturned == previous:
+            gone = f"{self.found.pop().replaces} {gone}".strip()  # two sentences, one change
+            kind = "reversal"
+        if gone:
+            self.overturned = sentence
         line = tell(told, sentence, self.speaker, self.listener, kind, self.at)
-        if len(line.split()) < 2 and line.isascii():
+        content, shapes = len(words(line) - GENERIC), tokens(line)
+        named = "§id" in shapes or "§name" in shapes or "§amount" in shapes
+        if not named and (not content or (content < 2 and not gone and _POINTS_BACK.search(line))):
+            if closes or gone:
+                self._close(sentence)
             return
-        self.found.append(Candidate(_SECTION[kind], line, self.sources, kind in _LASTING, gone, closes))
+        confidence = 1 / (1 + math.exp(-value / 2))
+        section = _SECTION[kind]
+        if kind == "reversal":  # of what is not a decision
+            section = "facts" if weights.get("biography", 0) >= 3 else "goals" if weights.get("preference", 0) >= 3 else section
+        self.found.append(Candidate(section, line, self.sources, kind in _LASTING, gone, closes, confidence))
 
-    def _weigh(self, text: str) -> dict[str, int]:
-        low = text.lower()
-        return weigh(low, frozenset(_WORD.findall(low)))
+    def _leads(self, previous: str, kind: str) -> bool:
+        """Whether a sentence is what the next one points back to."""
+        if not 0 < len(previous) < 90:
+            return False
+        return (kind == "question" and previous.endswith("?")) or worth(tokens(previous), self.by_user) > LEAST
 
-    def _gist(self, text: str) -> str:
+    def _close(self, sentence: str) -> None:
+        said = " ".join(sorted(words(sentence) - GENERIC)[:16])
+        if said:
+            self.found.append(Candidate(CLOSING, said, self.sources, closes=True))
+
+    def _foreign(self, text: str, low: str, said: frozenset[str], asks: bool) -> None:
+        """Other languages by their explicit marks alone, in the words they were said in."""
+        weights = weigh(low, said)
+        known = [kind for kind in _FOREIGN_ORDER if weights.get(kind, 0) >= 3 and (not asks or kind == "question")]
+        kind = known[0] if known else "artifact" if identifiers(text) and not asks else ""
+        if kind:
+            line = shorten(resolve(_told_abroad(text).strip(" .!。！"), self.at), text)
+            section = _SECTION[kind]
+            self.found.append(Candidate(section, line, self.sources, kind in _LASTING, low[:160] if kind == "reversal" else "", False, 0.8))
+
+    def _gist(self, text: str, kind: str) -> str:
         """The clauses of a sentence that carry it, at most _MOST_WORDS words of them."""
         parts = clauses(text)
         if len(parts) == 1:
             return text
-        worth: list[float] = []
+        value: list[float] = []
         for part in parts:
-            _, margin = judge(part, self.by_user, cue_names(self._weigh(part)))
-            worth.append(margin + exactness(part))
-        best = worth.index(max(worth))
+            found = tokens(part)
+            value.append(worth(found, self.by_user) + exactness(found))
+        best = value.index(max(value))
         kept = {best}
         if best and _POINTS_BACK.search(parts[best]):
             kept.add(best - 1)
         size = sum(len(parts[at].split()) for at in kept)
-        for at in sorted(range(len(parts)), key=lambda at: (-worth[at], at)):
+        least = -9 if kind in _WHOLE else 0
+        for at in sorted(range(len(parts)), key=lambda at: (-value[at], at)):
             more = len(parts[at].split())
-            if at not in kept and worth[at] > 0 and size + more <= _MOST_WORDS:
+            if at not in kept and value[at] > least and size + more <= _MOST_WORDS:
                 kept.add(at)
                 size += more
         return ", ".join(parts[at] for at in sorted(kept))
 
 
-def exactness(part: str) -> float:
-    """How much a clause names exactly."""
-    found = 0.0
-    if MAY_IDENTIFY.search(part) and IDENTIFIER.search(part):
-        found += 2
-    if DATE.search(part):
-        found += 1.5
-    if AMOUNT.search(part):
-        found += 1.5
-    elif FIGURE.search(part):
-        found += 0.5
-    if names(part):
-        found += 1
-    return min(found, 3)
+def _push(weights: dict[str, int], kind: str) -> float:
+    """What outright words add to the worth of a sentence, or take from it."""
+    push = 0.0
+    if weights.get(kind, 0) >= 3:
+        push += 1.0
+    if weights.get("unreal", 0) >= 3:
+        push -= 1.5
+    if weights.get("request", 0) >= 3 and not (kind in ("preference", "constraint") and weights.get(kind, 0) >= 2):
+        push -= 2.0
+    return push
 
 
-_NEXT = r"(?=\s+(?:we|i|let's|and|but|because|so|for|then|as|since|in favou?r|with|to|on|at|it|now|any ?more)\b|[,.;:!?)]|\s[–—-]|$)"
-_OLD = [
-    re.compile(rf"\b(?:instead of|rather than|in place of|in lieu of|(?:and |but |now,? )?not|no longer|away from)\s+(?:the |our |my |using |going with |a )?([\w][^,.;:!?()–—]{{1,40}}?){_NEXT}", re.IGNORECASE),
-    re.compile(rf"\b(?:scrap|ditch|drop|bin|axe|shelve|abandon|dump|cancel|kill|nix|retire|toss|skip|forget)(?:p?ed|p?ing|ning|s)?(?: about)?\s+(?:the |our |my |that |using |a )?([\w][^,.;:!?()–—]{{1,40}}?){_NEXT}", re.IGNORECASE),
-]
+_ABROAD = [
+    (re.compile(pattern, re.IGNORECASE), put)
+    for pattern, put in (
+        (r"\bich bin\b", "User ist"), (r"\bich habe\b", "User hat"), (r"\bich\b", "User"), (r"\bmeine?\b", "Users"),
+        (r"\bje suis\b", "User est"), (r"\bj'ai\b", "User a"), (r"\bj'", "User "), (r"\bje\b", "User"),
+        (r"^soy\b", "User es"), (r"^tengo\b", "User tiene"), (r"^prefiero\b", "User prefiere"), (r"\byo\b", "User"),
+        (r"我们|我", "用户"),
+    )
+]  # fmt: skip
+
+
+def _told_abroad(text: str) -> str:
+    for pattern, put in _ABROAD:
+        text = pattern.sub(put, text)
+    return text
+
+
+_EXACT = {"§id": 2.0, "§date": 1.5, "§amount": 1.5, "§day": 1.0, "§name": 1.0, "§n": 0.5}
+
+
+def exactness(found: list[str]) -> float:
+    """How much the tokens of a text name exactly."""
+    return min(sum(weight for shape, weight in _EXACT.items() if shape in found), 3)
+
+
+_NEXT = r"(?=\s+(?:we|i|let's|and|but|because|so|for|then|as|since|in favou?r|with|to|on|at|it|now|any ?more|the|they|our|he|she)\b|[,.;:!?)]|\s[–—-]|$)"
+_OLD = re.compile(
+    rf"(?:\b(?:instead of|rather than|in place of|in lieu of|and not|but not|away from)|, (?:now )?not|(?<!is)(?<!are)(?<!was)(?<!'s)(?<!do)(?<!does)(?<!will)(?<!can)(?<!must)(?<!may) not(?= [\w .-]{{2,30}}$))\s+(?:the |our |my |using |going with |a )?([\w][^,.;:!?()–—]{{1,40}}?){_NEXT}",
+    re.IGNORECASE,
+)
 _FROM_TO = re.compile(r"\bfrom\s+(?:the )?([\w][^,.;:!?()–—]{1,40}?)\s+(?:over )?to\s+", re.IGNORECASE)
-_SWAP = re.compile(r"\b(?:swap|switch|replac|trad|chang|substitut)(?:e|es|ed|ing|ped|ping)?\s+(?:out )?(?:the |our |my )?([\w][^,.;:!?()–—]{1,40}?)\s+(?:for|with|by|to)\s+", re.IGNORECASE)
-_IS_OUT = re.compile(r"(?:^|[:,;.] )(?:the )?([\w][^,.;:!?]{1,40}?)(?: is|'s| are| was) (?:now )?(?:out|off|cancell?ed|dead|history|gone|scrapped|dropped)\b(?: the (?:table|menu))?", re.IGNORECASE)
+_SWAP = re.compile(
+    r"\b(?:(?:swap|switch|replac|trad|chang|substitut)(?:e|es|ed|ing|ped|ping)?\s+(?:out )?(?:the |our |my )?(?!to\b|over\b|from\b|back\b)([\w][^,.;:!?()–—]{1,40}?)\s+(?:for|with|by|to)"
+    r"|(?:ditch|drop|scrap|abandon|shelv|axe|bin)\w*\s+(?:the |our |my )?([\w][^,.;:!?()–—]{1,40}?)\s+(?:for|in favou?r of))\s+",
+    re.IGNORECASE,
+)
 
 
-def _without_old(part: str) -> tuple[str, str]:
-    """A reversal without what it overturns, and what that is."""
+_PIECE = re.compile(r"\s*(?:[,;:()]|\s[–—-]{1,2}\s|—|\b(?:and|so|but|hence|therefore|because|since|then)\b)\s*", re.IGNORECASE)
+# How people speak of what is no longer meant.
+_BYGONE = re.compile(
+    r"\b(?:not|n't|no longer|isn't|wasn't|aren't|weren't|didn't|doesn't|don't|won't|can't|too (?:expensive|slow|small|big|late|heavy|loud|pricey)|fell through|vetoed|is out|are out|'s out|out of|off|dead|gone|back(?:ed|ing) out|talked|let (?:us|me) down|mistake"
+    r"|wrong|forget|i said|we said|told you|remember|tak(?:e|ing) back|goodbye|bye|cancel\w*|scrap\w*|drop\w*|ditch\w*|strike|ignore|disregard|said no|went badly|badly|void|revers\w+|nobody|original(?:ly)?|earlier|former|old|previous|initially|was going|were going|used to|away from"
+    r"|flopped|failed|ruled out|second thoughts|mind|rethink|reopened|overruled|contrary|disappointed|disappointing|instead of|rather than|over with)\b|n't\b",
+    re.IGNORECASE,
+)
+
+
+def _outcome(told: str, sentence: str) -> tuple[str, str]:
+    """A reversal as what holds now, and what it overturns: the words it is spoken of in, or all of them."""
     for pattern, put in ((_FROM_TO, "to "), (_SWAP, "")):
-        found = pattern.search(part)
-        if found:
-            return part[: found.start()] + put + part[found.end() :], found[1]
-    for pattern in (*_OLD, _IS_OUT):
-        found = pattern.search(part)
-        if found:
-            rest = f"{part[: found.start()]} {part[found.end() :]}".strip(" ,;:.")
-            if len(rest.split()) >= 2:
-                return rest, found[1]
-    return part, ""
+        found = pattern.search(told)
+        if found and len((old := found[found.lastindex or 1]).split()) <= 4:
+            return told[: found.start()] + put + told[found.end() :], old
+    found = _OLD.search(told)
+    if found:
+        rest = f"{told[: found.start()]} {told[found.end() :]}".strip(" ,;:.")
+        if len(rest.split()) >= 2:
+            return rest, found[1]
+    pieces = [piece for piece in _PIECE.split(told) if piece and words(piece)]
+    holds = [piece for piece in pieces if not _BYGONE.search(piece) and words(piece) - GENERIC]
+    if holds and len(holds) < len(pieces):
+        return ", ".join(holds), sentence[:160].lower()
+    return told, sentence[:160].lower()
 
 
 def digest(message: Message, chars: int = 110) -> str:

@@ -1,4 +1,4 @@
-"""What a sentence is for memory, by a small linear model over its words. Pure.
+"""What a sentence is for memory, by two small linear models over its words. Pure.
 
 The weights are trained by `python -m training.train` from the labelled sentences in `training/` and shipped beside this file.
 """
@@ -25,14 +25,14 @@ def tokens(sentence: str) -> list[str]:
     found = ["^"]
     first = True
     for raw in sentence.split():
-        word = raw.strip(_EDGES)
+        word = raw if raw.isalpha() else raw.strip(_EDGES)
         low = word.lower()
         if not low:
             if raw[0] in ":;(–—-":
                 found.append(raw[0])
             continue
-        if any(map(str.isdigit, word)):
-            found.append(_figure(raw, word))
+        if not low.isalpha() and (shape := _shape(raw, word, low)):
+            found.append(shape)
         elif low in _UNITS and found[-1] == "§n":
             found[-1] = "§amount"
         elif low in _DAYS:
@@ -40,18 +40,28 @@ def tokens(sentence: str) -> list[str]:
                 found[-1] = "§date"
             else:
                 found.append("§day")
-        elif "@" in word or "/" in word[1:] and "." in word or "." in word[1:-1] and word[0].isalnum() and len(word) > 4 and word.rsplit(".", 1)[1].isalpha() and "'" not in word and not low.endswith(("e.g", "i.e", "a.m", "p.m")):
-            found.append("§id")
-        elif word[0].isupper() and not first and low not in _PRONOUN:
+        elif not first and word[0].isupper() and low not in _PRONOUN:
             if found[-1] != "§name":
                 found.append("§name")
         else:
-            found.append(low.replace("’", "'"))
-        first = raw[-1] in ".!?"
-        if raw[-1] in ":;,?!" and len(raw) > 1:
-            found.append(raw[-1])
+            found.append(low)
+        last = raw[-1]
+        first = last in ".!?"
+        if last in ":;,?!" and len(raw) > 1:
+            found.append(last)
     found.append("$")
     return found
+
+
+def _shape(raw: str, word: str, low: str) -> str:
+    """What a word with more than letters in it is; empty where it is just a word."""
+    if any(map(str.isdigit, word)):
+        return _figure(raw, word)
+    if "@" in word or ("/" in word[1:] and "." in word):
+        return "§id"
+    if "." in word[1:-1] and word[0].isalnum() and len(word) > 4 and word.rsplit(".", 1)[1].isalpha() and "'" not in word:
+        return "" if low.endswith(("e.g", "i.e", "a.m", "p.m")) else "§id"
+    return ""
 
 
 _PRONOUN = frozenset("i i'm i'd i'll i've ok".split())
@@ -77,34 +87,43 @@ def _figure(raw: str, word: str) -> str:
 
 
 def features(found: list[str]) -> list[str]:
-    """What the model looks at: words, pairs of neighbours, and pairs with one word between."""
-    result = found[1:-1]
-    result += [f"{a} {b}" for a, b in zip(found, found[1:], strict=False)]
-    result += [f"{a} _ {b}" for a, b in zip(found, found[2:], strict=False)]
-    result.append(f"len {min(len(found) // 4, 6)}")
-    return result
+    """What the model looks at: words, and pairs of neighbours."""
+    return [*found[1:-1], *map(_PAIR, found, found[1:])]
+
+
+_PAIR = "{} {}".format
+# Pairs and words, each with its weight; sums are scaled by the number of known ones.
+_Gate = dict[str, float]
+_Kinds = dict[str, list[tuple[int, float]]]
 
 
 @functools.cache
-def _model() -> tuple[list[str], dict[bool, tuple[list[float], dict[str, list[tuple[int, float]]]]]]:
+def _model() -> tuple[list[str], dict[bool, tuple[float, _Gate, list[float], _Kinds]]]:
     told = json.loads((files("infold.folding") / "weights.json").read_text("utf-8"))
-    labels: list[str] = told["labels"]
-    return labels, {
-        by_user: (told[role]["bias"], {name: [(at, weight / 100) for at, weight in pairs] for name, pairs in told[role]["weights"].items()})
-        for by_user, role in ((True, "user"), (False, "assistant"))
-    }
+    models: dict[bool, tuple[float, _Gate, list[float], _Kinds]] = {}
+    for by_user, role in ((True, "user"), (False, "assistant")):
+        own = told[role]
+        kinds = {name: [(pair[0], pair[1] / 100) for pair in pairs] for name, pairs in own["kinds"].items()}
+        gate = {name: weight / 100 for name, weight in own["gate"].items()}
+        models[by_user] = (own["gate_bias"], gate, own["kinds_bias"], kinds)
+    return told["labels"], models
 
 
-def judge(sentence: str, by_user: bool, cues: list[str]) -> tuple[str, float]:
-    """The kind of a sentence, "pass" for what need not be kept, and by how much it beats "pass"."""
+def worth(found: list[str], by_user: bool) -> float:
+    """How much a sentence deserves to be remembered: above 0 rather yes, below 0 rather not."""
+    bias, gate, _, _ = _model()[1][by_user]
+    known = [gate[name] for name in {*features(found)} if name in gate]
+    return bias + sum(known) / (len(known) + 1) ** 0.5
+
+
+def kind_of(found: list[str], by_user: bool, cues: list[str]) -> str:
+    """What a sentence that is worth it is."""
     labels, models = _model()
-    bias, weights = models[by_user]
-    known = [weights[name] for name in dict.fromkeys(features(tokens(sentence)) + cues) if name in weights]
-    sums = [0.0] * len(labels)
+    _, _, bias, kinds = models[by_user]
+    known = [kinds[name] for name in {*features(found), *cues} if name in kinds]
+    norm = (len(known) + 1) ** -0.5
+    scores = list(bias)
     for pairs in known:
         for at, weight in pairs:
-            sums[at] += weight
-    norm = (len(known) + 1) ** -0.5
-    scores = [own + total * norm for own, total in zip(bias, sums, strict=True)]
-    best = scores.index(max(scores))
-    return labels[best], scores[best] - scores[labels.index("pass")]
+            scores[at] += weight * norm
+    return labels[scores.index(max(scores))]

@@ -20,7 +20,11 @@ GENERIC = frozenset(
     " mon tue wed thu fri sat sun monday tuesday wednesday thursday friday saturday sunday january february march april june july august september october november"
     " december jan feb mar apr jun jul aug sep oct nov dec before after until due latest plan decide decision decided choose choice option final instead change"
     " switch first last already finally yesterday question answer open know knew find found whether confirm confirmed settle sorted clear unclear thing stuff bit"
-    " promise remind remember list task item waiting pending hear heard back".split()
+    " issue straight try again info nothing know news update spoke great good myself official colleague responsible takes leave quick still remains step commitment action next side between report"
+    " unresolved pending side stage website silent flag park point mark behind written nowhere everywhere number told tell people consider word latest deadline job court ball unnecessary become"
+    " happen establish ring rang phone phoned sat yesterday treat say said mistake wrong right actual current ignore former earlier overrule veto vote stand void reverse decision"
+    " mind move handy easier tick strike cross off wrap forget worry complete finished cancelled dealt care taken mark remove anymore longer reply replied mystery solved turn learn mail"
+    " couldn't hasn't haven't doesn't don't isn't nobody anything something everything promise remind remember list task item waiting pending hear heard back".split()
 )
 _FOR = re.compile(r"\b(?:for|as) (?:our |the |my |user's )?([a-z][\w '-]{2,30}?)(?=$|[,.;:()]| (?:is|are|will|because|since|so|and|but|from|at|on|by|in|now|then|instead|after)\b)", re.IGNORECASE)
 _TITLED = re.compile(r"^([A-Za-z][\w '-]{2,28}?)(?::| =| →)\s")
@@ -81,7 +85,7 @@ def about(text: str) -> str:
 _SEGMENT = re.compile(r"(,|;|:| – | — | - |\(|\)|\b(?:but|so|and|instead of|rather than|in favou?r of|over to|because|after all)\b)", re.IGNORECASE)
 _LINKS = frozenset(
     "instead of rather than not no longer from over drop dropped ditch ditched scrap scrapped replace replaces replaced replacing swap swapped forget away switch"
-    " switched moved goodbye isn't wasn't is was are were out off dead gone earlier old previous original former the our my in place lieu and but so said beats".split()
+    " switched moved goodbye swapping dropping ditching scrapping replacing cancelled cancel remember about isn't wasn't is was are were out off dead gone earlier old previous original former the our my in place lieu and but so said beats".split()
 )
 
 
@@ -90,13 +94,16 @@ def without(text: str, old: str) -> str:
     topic = words(about(old)) | words(about(text))
     value = words(old) - topic - GENERIC
     kept: list[str] = []
+    new = newly = False  # whether the word right before belongs to the new value, and is written large
     for word in text.split():
         mine = words(word)
-        if mine and mine <= value:
+        if mine and mine <= value and not (new and newly == word[:1].isupper()):
             while kept and kept[-1].strip(",;:()").lower() in _LINKS:  # what led up to it goes, too
                 kept.pop()
             continue
         kept.append(word)
+        new = bool(mine - GENERIC - value) and word[-1] not in ",;:." and word.strip("(").lower() not in _LINKS
+        newly = word[:1].isupper()
     rest = " ".join(kept).strip(" ,;:-–—")
     # What is left of the clause that named the old value says nothing.
     parts = [part for part in _SEGMENT.split(rest) if part]

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from infold.folding.cues import asks
 from infold.folding.likeness import GENERIC, about, figures, subject, without, words
 from infold.items import CLOSING, FACT, LEAF, LONG, PINNED, Candidate, Item, block_tokens, line_tokens, normal, render
 from infold.tokens import count, excerpt
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 
 # What gives way last when a layer is over its cap.
 _OVERTURNED = ("decisions", "goals", "facts")
-_WEIGHT = {"facts": 4.0, "decisions": 4.0, "open": 3.5, "goals": 3.5, "artifacts": 3.0}
+_WEIGHT = {"facts": 2.0, "decisions": 2.0, "open": 1.8, "goals": 1.8, "artifacts": 1.6}
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,14 +42,10 @@ class _Draft:
         for item in memory:
             self.restore(item)
 
-    def add(self, section: str, text: str, sources: Iterable[int], layer: str) -> None:
+    def add(self, section: str, text: str, sources: Iterable[int], layer: str, confidence: float) -> None:
         self.made += 1
-        item = Item(
-            f"{self.fold}.{self.made}", section, text, tuple(sorted(set(sources))), layer, self.fold, line_tokens(text)
-        )
-        self.items[item.id] = item
-        self.normals[normal(text)] = item.id
-        self._know(item.id, text)
+        id, sources = f"{self.fold}.{self.made}", tuple(sorted(set(sources)))
+        self.restore(Item(id, section, text, sources, layer, self.fold, line_tokens(text), round(confidence, 2)))
 
     def _know(self, id: str, text: str) -> None:
         self.words[id] = found = words(text)
@@ -101,7 +98,7 @@ def fold_text(
         if known is not None and known.section == line.section:
             draft.restore(known)  # said again in the same words: the same item
         else:
-            draft.add(line.section, line.text, line.sources, layer)
+            draft.add(line.section, line.text, line.sources, layer, line.confidence)
     for candidate in facts:
         if candidate.fact and policy.facts_cap:
             _absorb(draft, candidate, FACT)
@@ -115,8 +112,12 @@ def roll_up(memory: Sequence[Item], folds: Sequence[int], policy: Policy, fold: 
     for item in leaves:
         draft.remove(item.id)
     for item in leaves:
-        _absorb(draft, Candidate(item.section, item.text, item.sources), LONG)
+        _absorb(draft, _again(item), LONG)
     return _finish(draft, memory, policy)
+
+
+def _again(item: Item) -> Candidate:
+    return Candidate(item.section, item.text, item.sources, confidence=item.confidence)
 
 
 def _conform(draft: _Draft, policy: Policy) -> None:
@@ -126,7 +127,7 @@ def _conform(draft: _Draft, policy: Policy) -> None:
     for item in moved:
         draft.remove(item.id)
     for item in moved:
-        _absorb(draft, Candidate(item.section, item.text, item.sources), LONG)
+        _absorb(draft, _again(item), LONG)
 
 
 def _absorb(draft: _Draft, candidate: Candidate, layer: str) -> None:
@@ -139,7 +140,7 @@ def _absorb(draft: _Draft, candidate: Candidate, layer: str) -> None:
         return
     mine = words(candidate.text)
     if candidate.section != "open":
-        _close(draft, mine, candidate.closes)
+        _close(draft, mine | words(candidate.replaces), candidate.closes)
     if candidate.section == CLOSING:
         return
     text = candidate.text
@@ -149,33 +150,42 @@ def _absorb(draft: _Draft, candidate: Candidate, layer: str) -> None:
     same = draft.normals.get(normal(text))
     if same is not None:
         return
-    sources = candidate.sources
+    sources, confidence = candidate.sources, candidate.confidence
     mark = subject(candidate.section, text)
+    topic = words(about(text)) - GENERIC if candidate.section == "decisions" else frozenset()
     for id, item in list(draft.items.items()):
         other = draft.words[id]
         if figures(mine) == figures(other) and len(mine & other) * 10 >= 7 * min(len(mine), len(other)) and len(mine & other) * 10 >= 5 * len(mine | other):
             if len(mine) < len(other):  # the fuller wording stays
                 text, mine = item.text, other
             sources += item.sources
+            confidence = max(confidence, item.confidence)
             draft.remove(id)
-        elif mark and item.section == candidate.section and mark == subject(item.section, item.text):
+        elif item.section == candidate.section and (
+            (mark and mark == subject(item.section, item.text)) or (len(topic) > 1 and topic <= other)
+        ):
             draft.remove(id)
-    draft.add(candidate.section, text, sources, layer)
+    draft.add(candidate.section, text, sources, layer, confidence)
 
 
 def _close(draft: _Draft, said: frozenset[str], closes: bool) -> None:
     """Let the open item go that a statement says is done or answered."""
+    said -= GENERIC
     best: tuple[float, int, str] | None = None
     for id, item in draft.items.items():
         if item.section != "open":
             continue
-        key = draft.words[id] - GENERIC or draft.words[id]
+        key = draft.words[id] - GENERIC
         shared = key & said
         if not shared:
             continue
-        weight = sum(draft.rarity(word) for word in key)
-        share = sum(draft.rarity(word) for word in shared) / weight
-        if share >= (0.34 if closes else 0.75) and (best is None or (share, item.fold, id) > best):
+        weight = sum(map(draft.rarity, shared))
+        share = weight / sum(map(draft.rarity, key))
+        if closes:
+            enough = share >= 0.25 or max(map(draft.rarity, shared)) == 1
+        else:
+            enough = share >= 0.4 and len(shared) > 1 and asks(item.text)
+        if enough and (best is None or (share, item.fold, id) > best):
             best = (share, item.fold, id)
     if best:
         draft.remove(best[2])
@@ -187,7 +197,7 @@ def _overturn(draft: _Draft, candidate: Candidate) -> str:
     mine = words(candidate.text)
     hit: list[Item] = []
     if gone and len(gone) <= 4:
-        hit = [item for id, item in draft.items.items() if gone <= draft.words[id] and item.section in _OVERTURNED]
+        hit = [item for id, item in draft.items.items() if gone <= draft.words[id] and item.section != "artifacts"]
     if not hit:
         said = (gone | mine) - GENERIC
         best: tuple[float, int, str] | None = None
@@ -204,8 +214,8 @@ def _overturn(draft: _Draft, candidate: Candidate) -> str:
     text = candidate.text
     for item in hit:
         text = without(text, item.text)
-    topic = next((found for item in hit if (found := about(item.text))), "")
-    return text if not topic or words(topic) & words(text) else f"{text} ({topic})"
+    topic = next((found for item in hit if (found := about(item.text)) and found.islower()), "")
+    return text if not topic or len(words(text) - GENERIC) > 3 or words(topic) & words(text) else f"{text} ({topic})"
 
 
 def _finish(draft: _Draft, memory: Sequence[Item], policy: Policy) -> Change:
@@ -244,7 +254,7 @@ def _cap(draft: _Draft, layer: str, cap: int) -> None:
 def _cut(draft: _Draft, item: Item, cap: int) -> None:
     text = excerpt(item.text, max(8, cap - 16), " … ")
     draft.remove(item.id)
-    draft.add(item.section, text, item.sources, item.layer)
+    draft.add(item.section, text, item.sources, item.layer, item.confidence)
 
 
 def rank(items: Sequence[Item]) -> list[Item]:
@@ -254,6 +264,7 @@ def rank(items: Sequence[Item]) -> list[Item]:
     def worth(item: Item) -> tuple[float, int, str]:
         age = 1 - max(item.sources, default=0) / last
         use = min(len(item.sources), 4) * 0.25 + min(len(figures(words(item.text))), 2) * 0.25
-        return (-(_WEIGHT.get(item.section, 2) + use - age - item.tokens / 40), -item.fold, item.id)
+        durable = _WEIGHT.get(item.section, 2) + 5 * item.confidence
+        return (-(durable + use - age - item.tokens / 40), -item.fold, item.id)
 
     return sorted(items, key=worth)

@@ -27,6 +27,13 @@ _LEAD = re.compile(
     r"(?:\s*[,:;!.–—-]+\s*|\s+(?=\S)|$))+",
     re.IGNORECASE,
 )
+_FIRST = re.compile(r"[\w'.]+")
+_LEADS = frozenset(
+    "well ok okay so and but also oh ah hm hmm hmmm yes yeah yep no nope sure right great perfect thanks thank hi hello hey by btw anyway in of good alright fine cool nice please pls listen look fyi ps p.s nb then plus"
+    " now just a one quick small little last final important brief another minor side heads note before lest for to as like keep bear remember be i we it's its worth let you if while speaking on update bad i'm the long"
+    " fun truth honestly frankly importantly actually basically obviously luckily sadly unfortunately fortunately anyhow incidentally again first firstly second secondly finally lastly not did context background some"
+    " about reminder correction attention careful everyone team guys folks".split()
+)
 # The same words can open a statement as part of it: "no meat", "now that", "first class", "please call".
 _LEAD_KEEP = re.compile(r"^(?:no|now|first|second|good|right|fine|then|team|finally|again|important|background|context|reminder)\s+(?!,|:|-|–|—)", re.IGNORECASE)
 _TAIL = re.compile(
@@ -35,15 +42,26 @@ _TAIL = re.compile(
     r"|keep that in mind|please (?:note|remember|keep that in mind|remember that)|remember|note that|don't forget|for now|for what it'?s worth|fwiw|no worries|sorry|promise|thank god|finally))+[\s.!,)]*$",
     re.IGNORECASE,
 )
-_DROP = re.compile(
-    r"\b(?:the|a|an|please|really|just|very|quite|actually|basically|simply|kind of|sort of|absolutely|definitely|certainly|honestly|literally|pretty|totally|completely|also|though|anyway|by the way|of course|so far)\s+",
+_TAILS = frozenset(
+    "thanks thank you lot much advance cheers please pls ok okay right way btw fyi though said mentioned agreed fine alright know course obviously honestly think guess record matters it"
+    " wondering helps up asks lol haha anyway too well far moment then mind note remember that forget now worth fwiw worries sorry promise god finally".split()
+)
+_ARTICLE = re.compile(r"^(?:the|a|an)\s+", re.IGNORECASE)
+_ARTICLES = frozenset(["the", "a", "an"])
+_SMALL = frozenset("that of is are was were has have been we so and then there it to also".split())
+_IDLE = re.compile(
+    r"\b(?:please|really|just|very|quite|actually|basically|simply|kind of|sort of|absolutely|definitely|certainly|honestly|literally|pretty|totally|completely|also|though|anyway|by the way|of course|so far)\s+",
     re.IGNORECASE,
 )
 _SPACE = re.compile(r"\s+")
 
+_CHANGED = re.compile(
+    r"^(?:(?:scratch|scrap|forget|strike|ignore) (?:that|this|it)|on (?:second thoughts?|reflection)|change of plans?(?: again)?|(?:small |quick )?correction|(?:i|we)(?:'ve| have)? changed (?:my|our) minds?|never ?mind(?: that)?|new plan|after all|plans? (?:has|have)? ?changed)\s*[,:;.–—-]*\s+",
+    re.IGNORECASE,
+)
 # "We have decided to take the train" is "take train" under its heading.
 _DECIDED = re.compile(
-    r"^(?:(?:(?:i|we|team|the team|everyone|everybody|all of us|both of us)(?:'ve| have|'re| are|'m| am|'ll| will|'s| has)?(?: all| both| now| just| then| finally| both| also| officially| definitely| unanimously)*"
+    r"^(?:(?:(?:we|team|the team|everyone|everybody|all of us|both of us)(?:'ve| have|'re| are|'m| am|'ll| will|'s| has)?(?: all| both| now| just| then| finally| both| also| officially| definitely| unanimously)*"
     r" (?:decided|agreed|settled|opted|plumped|gone|went|going|go|chosen|committed)(?: together)? (?:to go (?:with|for)|to use|to|on|for|with|that))|let'?s (?:just )?(?:go|stick|run) (?:ahead )?with|let'?s (?:just )?|decision(?: made| is| taken)?:?(?: to)?|decided(?: on|:)?|agreed:|final (?:decision|choice|answer|call|pick):?|going with|go with)\s+",
     re.IGNORECASE,
 )
@@ -51,7 +69,7 @@ _DECIDED = re.compile(
 _AUXILIARY = {
     "am": "is", "have": "has", "do": "does", "don't": "doesn't", "haven't": "hasn't", "was": "was", "were": "was", "go": "goes",
 }  # fmt: skip
-_ADVERBS = "always|never|usually|really|still|also|only|strongly|now|already|then|just|currently|mostly|generally|normally|typically|often|both|all|mainly|actually|definitely|absolutely|simply|especially|particularly|honestly|truly|finally|recently|do not|don't|sometimes|rarely|hardly|almost always"
+_ADVERBS = "always|never|usually|really|still|also|only|strongly|now|already|then|just|currently|mostly|generally|normally|typically|often|both|all|mainly|actually|definitely|absolutely|simply|especially|particularly|honestly|truly|finally|recently|sometimes|rarely|hardly|almost always"
 _BASE_FORMS = frozenset(
     # Verbs that take an -s in the third person; whatever is not here stays as it was said.
     "accept add adore agree aim allow answer appreciate arrange ask assume attend avoid bake bear believe belong book bring build buy call care carry change"
@@ -65,12 +83,12 @@ _BASE_FORMS = frozenset(
     " specialise specialize sponsor swap tolerate translate tutor vote".split()
 )
 _CONTRACTIONS = ((re.compile(r"\bI'm\b", re.IGNORECASE), "is"), (re.compile(r"\bI've\b", re.IGNORECASE), "has"), (re.compile(r"\bI'll\b", re.IGNORECASE), "will"), (re.compile(r"\bI'd\b", re.IGNORECASE), "would"))  # fmt: skip
-_I_VERB = re.compile(rf"\b[Ii] ((?:(?:{_ADVERBS}) )*)([\w']+)")
-_I = re.compile(r"\bI\b(?!\.)|(?<![\w'.-])i(?![\w'.-])")
-_MY = re.compile(r"\b(?:my|mine)\b", re.IGNORECASE)
-_ME = re.compile(r"\b(?:me|myself)\b", re.IGNORECASE)
+_I_VERB = re.compile(rf"(?<!Level )(?<!Part )(?<!Phase )(?<!Type )(?<!Class )\b[Ii] ((?:(?:{_ADVERBS}) )*)([\w']+)")
+_I = re.compile(r"(?<!Level )(?<!Part )(?<!Phase )(?<!Type )(?<!Class )\bI\b(?!\.)|(?<![\w'.-])i(?![\w'.-])")
+_MY = re.compile(r"(?:^|(?<=[.:;,–—] ))My\b|\b(?:my|mine)\b")
+_ME = re.compile(r"\b(?:me|myself)\b")
 _MAY_SPEAK = re.compile(r"\b(?:i|my|me|mine|myself)\b|\bi'", re.IGNORECASE)
-_YOUR = ((re.compile(r"\byou're\b", re.IGNORECASE), "{} is"), (re.compile(r"\byou've\b", re.IGNORECASE), "{} has"), (re.compile(r"\byou'll\b", re.IGNORECASE), "{} will"), (re.compile(r"\byour\b", re.IGNORECASE), "{}'s"), (re.compile(r"\byou\b(?! know| can't)", re.IGNORECASE), "{}"))  # fmt: skip
+_YOUR = ((re.compile(r"\byou're\b", re.IGNORECASE), "{} is"), (re.compile(r"\byou've\b", re.IGNORECASE), "{} has"), (re.compile(r"\byou'll\b", re.IGNORECASE), "{} will"), (re.compile(r"\byour\b", re.IGNORECASE), "{}'s"), (re.compile(r"(?<![\w-])you(?![\w-])(?! know| can't)", re.IGNORECASE), "{}"))  # fmt: skip
 
 
 def _verb(word: str) -> str:
@@ -88,8 +106,8 @@ def _verb(word: str) -> str:
 
 def lead_stripped(text: str) -> str:
     """A sentence without its opening filler."""
-    keep = _LEAD_KEEP.match(text)
-    if keep:
+    word = _FIRST.match(text)
+    if word is None or word[0].lower() not in _LEADS or _LEAD_KEEP.match(text):
         return text
     return _LEAD.sub("", text, count=1).lstrip(" ,:;–—-")
 
@@ -97,8 +115,10 @@ def lead_stripped(text: str) -> str:
 def tell(text: str, source: str, speaker: str, listener: str, kind: str, at: int) -> str:
     """The statement told about its speaker; an empty text where too little is left to stand alone."""
     text = lead_stripped(text)
-    text = _TAIL.sub("", text)
-    if kind == "decision":
+    if text.rstrip(" .!,)").rpartition(" ")[2].lower() in _TAILS:
+        text = _TAIL.sub("", text)
+    if kind in ("decision", "reversal"):
+        text = _CHANGED.sub("", text, count=1)
         text = _DECIDED.sub("", text, count=1)
     if _MAY_SPEAK.search(text):
         for pattern, verb in _CONTRACTIONS:
@@ -110,17 +130,25 @@ def tell(text: str, source: str, speaker: str, listener: str, kind: str, at: int
     if "you" in text or "You" in text:
         for pattern, said in _YOUR:
             text = pattern.sub(said.format(listener), text)
-    text = _DROP.sub("", text)
+    text = _IDLE.sub("", text)
+    text = _ARTICLE.sub("", text, count=1)
     text = _SPACE.sub(" ", text).strip(" ,;:!.–—-\"'")
-    return shorten(resolve(text, at), source)
+    return shorten(resolve(text, at, due=kind == "commitment"), source)
 
 
 def shorten(text: str, source: str) -> str:
     """Cut a text that is long or repeats more than MAX_RUN source words in a row; figures behind the cut are kept."""
     words = text.split()
-    cut = len(words) if len(words) <= _LONGEST else _LONGEST
-    if len(words) > MAX_RUN:
-        cut = min(cut, _copied(words, source))
+    cut = _copied(words, source) if len(words) > MAX_RUN else len(words)
+    for idle in (_ARTICLES, _SMALL):  # without one of these little is lost, and the run is broken
+        while cut < len(words):
+            place = next((at for at in range(cut - 1, 0, -1) if words[at].lower() in idle and words[at - 1] != "half"), 0)
+            if not place:
+                break
+            del words[place]
+            cut = _copied(words, source)
+    cut = min(cut, _LONGEST)
+    text = " ".join(words)
     if cut < len(words):
         rest = " ".join(words[cut:])
         figures = [*dict.fromkeys(identifiers(rest) + FIGURE.findall(rest))][:4]

@@ -6,14 +6,16 @@ import json
 import re
 from typing import Any
 
-from infold.folding.names import IDENTIFIER, identifiers
+from infold.folding.names import identifiers
 
 _MOST = 5
 _KEY = re.compile(
-    r"^(?:\w+_)?(?:id|number|no|code|ref|reference|status|total|amount|price|cost|balance|due|deadline|version|name|error|path|file|tracking|iban|sku|invoice|order|ticket|booking|reservation|confirmation)$"
-    r"|^(?:\w+_)?(?:date|url|email)$",
+    r"^(?:\w+_)?(?:id|number|no|code|ref|reference|status|total|amount|price|cost|balance|due|deadline|version|name|error|path|file|tracking|iban|invoice|order|ticket|booking|reservation|confirmation|date|key|title|email|hotel|start|check_in)$",
     re.IGNORECASE,
 )
+_NOISE = re.compile(r"debug|url|link|flag|cache|retries|version_|schema|offset|limit|page|count|elapsed|took|duration|timestamp|_at$|hash|token|request", re.IGNORECASE)
+_SAYS = re.compile(r"\b(?:order|booking|reference|ref|ticket|invoice|confirmation|tracking|case|reservation|refund|total|amount|version|created|saved|booked|paid)\b", re.IGNORECASE)
+_SHORT = 200
 
 
 def tool_line(text: str) -> str:
@@ -21,26 +23,45 @@ def tool_line(text: str) -> str:
     try:
         value: Any = json.loads(text)
     except (ValueError, RecursionError):
-        found = identifiers(text)
-        return ", ".join(found[:4]) if len(found) <= 6 else ""  # a dump names many things, none of them on purpose
-    pairs: list[str] = []
+        return _from_text(text)
+    if isinstance(value, list):
+        if len(value) != 1:  # a listing: nothing in it was asked for
+            return ""
+        value = value[0]
+    pairs: list[tuple[str, str]] = []
     _walk(value, pairs, 0)
-    if not any(IDENTIFIER.search(pair) for pair in pairs):
+    telling = [(key, shown) for key, shown in pairs if _KEY.match(key)]
+    if not any(_names(key, shown) for key, shown in pairs):
         return ""
-    return "; ".join(pairs)
+    rest = [pair for pair in pairs if pair not in telling and not _NOISE.search(pair[0])]
+    chosen = (telling + rest)[:_MOST]
+    return "; ".join(f"{key.replace('_', ' ')} {shown}" for key, shown in pairs if (key, shown) in chosen)
 
 
-def _walk(value: Any, pairs: list[str], depth: int) -> None:
-    if depth > 2 or len(pairs) >= _MOST:
+def _names(key: str, shown: str) -> bool:
+    """Whether a value can be referred to again."""
+    return bool(identifiers(shown) or _MONEY.search(shown) or (key.lower().endswith("id") and any(map(str.isdigit, shown))))
+
+
+_MONEY = re.compile(r"[$€£]\s?\d|\d\s?(?:[$€£]|EUR|USD|GBP|CHF)")
+
+
+def _from_text(text: str) -> str:
+    """A short answer is quoted by what it names; a dump names many things, none of them on purpose."""
+    if len(text) > _SHORT or text.count("\n") > 3 or not _SAYS.search(text):
+        return ""
+    return ", ".join(identifiers(text)[:4])
+
+
+def _walk(value: Any, pairs: list[tuple[str, str]], depth: int) -> None:
+    if depth > 2 or not isinstance(value, dict):
         return
-    if isinstance(value, dict):
-        for key, inner in value.items():
-            if isinstance(inner, str | int | float) and not isinstance(inner, bool):
-                shown = " ".join(str(inner).split())
-                if len(pairs) < _MOST and _KEY.match(key) and 0 < len(shown) <= 60:
-                    pairs.append(f"{key.replace('_', ' ')} {shown}")
-            else:
-                _walk(inner, pairs, depth + 1)
-    elif isinstance(value, list):
-        for inner in value[:2]:
+    for key, inner in value.items():
+        if isinstance(inner, str | int | float) and not isinstance(inner, bool):
+            shown = " ".join(str(inner).split())
+            if 0 < len(shown) <= 60 and len(pairs) < 40:
+                pairs.append((key, shown))
+        elif isinstance(inner, list) and len(inner) == 1:
+            _walk(inner[0], pairs, depth + 1)
+        else:
             _walk(inner, pairs, depth + 1)

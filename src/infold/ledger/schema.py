@@ -5,6 +5,7 @@ from __future__ import annotations
 from sqlalchemy import (
     BigInteger,
     Column,
+    Float,
     ForeignKey,
     Index,
     Integer,
@@ -16,7 +17,7 @@ from sqlalchemy import (
     UniqueConstraint,
 )
 
-HEAD = "0001"
+HEAD = "0002"
 """Newest migration; `migrations/versions` holds all of them."""
 
 metadata = MetaData()
@@ -56,7 +57,6 @@ messages = Table(
     Column("created_at", BigInteger, nullable=False),
     Column("tokens", Integer, nullable=False),
     Column("sha256", LargeBinary, nullable=False),
-    Column("features", Text),  # JSON of what the extractive fold reads in it
     UniqueConstraint("chat", "seq"),
     UniqueConstraint("chat", "id"),
 )
@@ -103,6 +103,7 @@ items = Table(
     Column("text", Text, nullable=False),
     Column("sources", Text, nullable=False),  # JSON list of seqs
     Column("tokens", Integer, nullable=False),
+    Column("confidence", Float, nullable=False, server_default="1"),
     UniqueConstraint("chat", "id", "born"),
 )
 Index("items_alive", items.c.chat, sqlite_where=items.c.died.is_(None), postgresql_where=items.c.died.is_(None))

@@ -32,6 +32,7 @@ _ITEM_COLUMNS = [
     items.c.layer,
     items.c.born,
     items.c.tokens,
+    items.c.confidence,
 ]
 
 
@@ -173,15 +174,6 @@ _ids = Query(
     .where(messages.c.chat == P("of"), messages.c.seq.between(P("first"), P("last")))
     .order_by(messages.c.seq)
 )
-_features = Query(
-    select(messages.c.seq, messages.c.features)
-    .where(
-        messages.c.chat == P("of"),
-        messages.c.seq.between(P("first"), P("last")),
-        messages.c.features.is_not(None),
-    )
-    .order_by(messages.c.seq)
-)
 _checked = Query(
     select(*_MESSAGE_COLUMNS, messages.c.sha256).where(messages.c.chat == P("of")).order_by(messages.c.seq)
 )
@@ -196,7 +188,7 @@ def _message(row: Sequence[Any]) -> Message:
     return load(role, content, body, id=id, seq=seq, created_at=created_at, model_variant=model_variant, tokens=tokens)
 
 
-def insert_message(connection: Connection, key: int, message: Message, features: str | None) -> None:
+def insert_message(connection: Connection, key: int, message: Message) -> None:
     _insert_message(
         connection,
         chat=key,
@@ -209,7 +201,6 @@ def insert_message(connection: Connection, key: int, message: Message, features:
         created_at=message.created_at,
         tokens=message.tokens,
         sha256=message.sha256,
-        features=features,
     )
 
 
@@ -239,22 +230,6 @@ def message_ids(connection: Connection, key: int, first: int, last: int) -> list
 
 def message_hashes(connection: Connection, key: int, first: int, last: int) -> list[bytes]:
     return [row[0] for row in _hashes(connection, of=key, first=first, last=last)]
-
-
-def candidates(connection: Connection, key: int, first: int, last: int) -> list[Candidate]:
-    """What the extractive fold read in these messages when they were added."""
-    found: list[Candidate] = []
-    for seq, features in _features(connection, of=key, first=first, last=last):
-        found += [
-            Candidate(section, text, (seq,), bool(flags & 1), gone, bool(flags & 2))
-            for section, text, flags, gone in json.loads(features)
-        ]
-    return found
-
-
-def features_json(found: Iterable[Candidate]) -> str | None:
-    rows = [[c.section, c.text, c.fact + 2 * c.closes, c.replaces] for c in found]
-    return canonical_json(rows) if rows else None
 
 
 def checked_messages(connection: Connection, key: int) -> Iterator[tuple[Message, bytes]]:
@@ -307,8 +282,8 @@ _first_fold_past = Query(select(func.min(folds.c.n)).where(folds.c.chat == P("of
 
 
 def _item(row: Sequence[Any]) -> Item:
-    id, section, text, sources, layer, born, tokens = row
-    return Item(id, section, text, tuple(json.loads(sources)), layer, born, tokens)
+    id, section, text, sources, layer, born, tokens, confidence = row
+    return Item(id, section, text, tuple(json.loads(sources)), layer, born, tokens, confidence)
 
 
 def insert_fold(connection: Connection, fold: FoldRow) -> None:
@@ -319,7 +294,7 @@ def insert_items(connection: Connection, key: int, added: Iterable[Item], n: int
     for item in added:
         _insert_item(
             connection, chat=key, id=item.id, born=n, died=None, layer=item.layer, section=item.section,
-            text=item.text, sources=canonical_json(item.sources), tokens=item.tokens,
+            text=item.text, sources=canonical_json(item.sources), tokens=item.tokens, confidence=item.confidence,
         )  # fmt: skip
 
 
