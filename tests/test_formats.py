@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from infold import Memory
+from infold import Memory, preset
 from infold.formats.calls import RAW
 from tests.conftest import counted_ids, ticking_clock
 from tests.formats_chats import BY_FORMAT, CHATS, MIXED, Chat
@@ -19,7 +19,8 @@ from tests.formats_rules import CALLS, FORMATS, blocks_of, check, sdk
 
 Wire = dict[str, Any]
 HUGE = 10_000_000
-RELAXED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+UNFOLDED = preset("default", enabled=False)
+RELAXED = settings(deadline=None, max_examples=40, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 
 
 def shown(chat: Any, format: str, max_tokens: int = HUGE) -> Any:
@@ -85,7 +86,7 @@ def test_F2_what_goes_in_comes_out_equal_in_its_own_format(format: str, data: st
     made: Chat = data.draw(BY_FORMAT[format])
     check(format, {"messages": made.wire} if format == "anthropic" else made.wire)
     with fresh() as memory:
-        chat = memory.chat("a", context_window=HUGE)
+        chat = memory.chat("a", config=UNFOLDED)
         chat.add(made.wire)
         found = shown(chat, format)
         assert (found["messages"] if format == "anthropic" else found) == made.wire
@@ -96,7 +97,7 @@ def test_F2_what_goes_in_comes_out_equal_in_its_own_format(format: str, data: st
 @given(made=CHATS)
 def test_F2_no_text_call_or_result_is_lost_in_any_format(format: str, made: Chat) -> None:
     with fresh() as memory:
-        chat = memory.chat("a", context_window=HUGE)
+        chat = memory.chat("a", config=UNFOLDED)
         chat.add(made.wire)
         found = shown(chat, format)
         # Text with a cache_control may also be a Chat message for a server that knows it: it comes out as it came.
@@ -130,7 +131,7 @@ def test_F2_one_list_and_single_adds_give_the_same_chat(made: Chat) -> None:
 @given(made=MIXED)
 def test_F2_formats_may_be_mixed_in_one_chat(made: tuple[Chat, ...]) -> None:
     with fresh() as memory:
-        chat = memory.chat("a", context_window=HUGE)
+        chat = memory.chat("a", config=UNFOLDED)
         chat.add([message for part in made for message in part.wire])
         for format in FORMATS:
             found = shown(chat, format)
