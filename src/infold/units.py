@@ -32,11 +32,7 @@ class Turn:
 
 def follows(before: Message, message: Message) -> bool:
     """Whether two neighbours are Responses items that the model produced together, such as reasoning and its call."""
-    return (
-        message.role == before.role == "assistant"  # cheap, and mostly the end of it
-        and RESPONSES in message.extra
-        and RESPONSES in before.extra
-    )
+    return message.role == before.role == "assistant" and RESPONSES in message.extra and RESPONSES in before.extra
 
 
 def runs(messages: Sequence[Message]) -> list[list[Message]]:
@@ -60,11 +56,11 @@ def units(messages: Sequence[Message]) -> list[Unit]:
     last_assistant = -1
     for at, message in enumerate(messages):
         if message.role == "assistant":
-            if not at or not follows(messages[at - 1], message):
+            if not message.extra or not at or not follows(messages[at - 1], message):
                 last_assistant = at
             reach[last_assistant] = at
-            for call_id in message.call_ids:
-                waiting[call_id] = last_assistant
+            for call in message.tool_calls:
+                waiting[call["id"]] = last_assistant
         elif message.role == "tool" and message.tool_call_id is not None:
             call = waiting.pop(message.tool_call_id, None)
             if call is not None:
@@ -139,10 +135,10 @@ def answered(messages: Sequence[Message]) -> bool:
     at = len(messages) - 1
     while at >= 0 and messages[at].role in ("system", "developer"):
         at -= 1
-    if at < 0 or messages[at].role != "assistant" or messages[at].opaque:
+    if at < 0 or messages[at].role != "assistant" or (messages[at].extra and messages[at].opaque):
         return False
     while not messages[at].tool_calls:
-        if not at or not follows(messages[at - 1], messages[at]):
+        if not messages[at].extra or not at or not follows(messages[at - 1], messages[at]):
             return True
         at -= 1
     return False

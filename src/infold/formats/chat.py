@@ -13,11 +13,13 @@ from infold.units import runs
 
 def to_chat(messages: Sequence[Message]) -> list[dict[str, Any]]:
     """The messages as a Chat Completions request has them; what came in that format comes out as it was."""
+    if not any([message.extra for message in messages]):  # the common case, much cheaper
+        return [message.wire if message.plain else deepcopy(message.wire) for message in messages]
     result: list[dict[str, Any]] = []
     for run in runs(messages):
         first = run[0]
         if not first.foreign:
-            result.append(first.wire if first.plain else deepcopy(first.wire))
+            result.append(deepcopy(first.wire))
         elif first.role == "assistant":
             result += _assistant(run)
         else:
