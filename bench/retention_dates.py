@@ -68,6 +68,8 @@ def dates_meant(text: str, milliseconds: int) -> set[date]:
     if "month" in low:
         first = (today.replace(day=1) + timedelta(32)).replace(day=1)
         found |= {first - timedelta(1), first, (first + timedelta(32)).replace(day=1) - timedelta(1)}
+    if "year" in low:
+        found |= {date(today.year, 12, 31), date(today.year + 1, 1, 1), date(today.year + 1, 12, 31)}
     for shown, may_be in dates_in(text):
         year = re.search(r"\d{4}", shown)
         ahead_of = sorted(d for d in may_be if d >= today)

@@ -134,9 +134,15 @@ def fit(material: Sequence[Line], role: str, labels: Sequence[str]) -> tuple[Mod
     return gate, kinds
 
 
-def shipped(models: dict[str, tuple[Model, Model]], labels: Sequence[str]) -> dict[str, object]:
+def common_words(material: Sequence[Line]) -> list[str]:
+    """What is said about everything, and tells no two things apart."""
+    counts = Counter(word for _, _, sentence in material for word in set(tokens(sentence)) if word.isalpha())
+    return sorted(word for word, count in counts.items() if count >= 40)
+
+
+def shipped(models: dict[str, tuple[Model, Model]], labels: Sequence[str], common: Sequence[str]) -> dict[str, object]:
     """What the reader loads: whole hundredths, small weights left out."""
-    told: dict[str, object] = {"labels": list(labels)}
+    told: dict[str, object] = {"labels": list(labels), "common": list(common)}
     for role, (gate, kinds) in models.items():
         margins = {name: round(100 * (w[0] - w[1])) for name, w in gate.weights.items()}
         pairs = {
@@ -180,7 +186,7 @@ def main() -> None:
     if asked.test:
         show(models, held)
         return
-    TARGET.write_text(json.dumps(shipped(models, labels), ensure_ascii=False, separators=(",", ":")) + "\n", "utf-8")
+    TARGET.write_text(json.dumps(shipped(models, labels, common_words(material)), ensure_ascii=False, separators=(",", ":")) + "\n", "utf-8")
     print(f"{len(material)} sentences, {TARGET.stat().st_size // 1024} KiB of weights")
 
 

@@ -62,6 +62,8 @@ class Candidate:
     closes: bool = False
     """Says that something was done or answered."""
     confidence: float = 1.0
+    tentative: bool = False
+    """Only worth a line where it closes nothing."""
 
 
 def line_tokens(text: str) -> int:

@@ -45,6 +45,7 @@ reversal 2 | over | \bover to\b
 reversal 3 | reversed reverse u-turn void vetoed veto twist overtaken overturning backing replaces rebooked downgraded | -
 reversal 3 | take takes took taking taken | \b(?:tak(?:es?|ing|en)|took) (?:its|their|his|her) place|\btak(?:e|ing) back\b
 reversal 3 | gone went talked let backed back | \b(?:gone off|went off|going off|talked (?:\w+ )?out of|let us down|back(?:ed|ing) out|fall back on|going back on)\b
+reversal 3 | reopened top | \b(?:reopened|came out on top)\b
 reversal 3 | strike striking struck disregard disregarding | -
 reversal 3 | contrary said told | \b(?:contrary to|said no to|(?:i|we) (?:know i |know we )?(?:said|told)\b.*\b(?:but|now))\b
 # Open questions

@@ -7,11 +7,11 @@ import re
 
 from infold.folding.cues import CLOSERS, cue_names, foreign, weigh, words_of
 from infold.folding.dates import resolve
-from infold.folding.judge import kind_of, tokens, worth
+from infold.folding.judge import kinds_of, tokens, worth
 from infold.folding.likeness import GENERIC, words
 from infold.folding.sentences import clauses, clean, sentences
 from infold.folding.names import identifiers
-from infold.folding.telling import lead_stripped, shorten, tell
+from infold.folding.telling import lead_stripped, shorten, tell, without_change
 from infold.folding.toolvalues import tool_line
 from infold.items import CLOSING, Candidate
 from infold.messages import Message
@@ -21,7 +21,7 @@ READ_CHARS = 6000
 TOOL_CHARS = 8000
 MAX_ITEMS = 8
 TOOL_CONFIDENCE = 0.7
-LEAST = 0.0  # worth of a sentence that is kept
+LEAST = {True: 0.5, False: 1.0}  # worth of a sentence that is kept, of a user and of an assistant
 SHORT_LEAST = 1.0  # of three words or less
 CLOSING_LEAST = -1.5  # and of one that may close an open item
 
@@ -42,6 +42,7 @@ _FOREIGN_ORDER = ("question", "reversal", "decision", "constraint", "preference"
 _MOST_WORDS = 20
 _TURNABLE = frozenset(["fact", "goal", "preference", "artifact"])
 _NOW = re.compile(r"\b(?:now|it is|it's|becomes?|is in|are in|go(?:ing)? (?:for|with)|taking|instead|switch\w*|settled|from here on|from now on)\b", re.IGNORECASE)
+_LEANING = frozenset(["question", "decision", "reversal", "commitment", "artifact"])  # that may need the sentence before
 _WHOLE = frozenset(["reversal", "decision", "commitment", "question"])  # whose clauses lean on each other
 
 
@@ -69,7 +70,7 @@ def _joined(found: list[str]) -> list[str]:
             if len(whole[-1].split()) <= 6 and not _INTERROGATIVE.match(whole[-1]):
                 whole[-1] = f"{whole[-1][:-1].rstrip()}: {sentence}"
                 continue
-        elif whole and len(sentence.split()) <= 3 and len(whole[-1]) < 120 and not sentence.endswith("?") and not _FAREWELL.match(sentence):
+        elif whole and len(sentence.split()) <= (4 if len(whole[-1]) < 40 else 3) and len(whole[-1]) < 120 and not sentence.endswith("?") and not _FAREWELL.match(sentence):
             whole[-1] = f"{whole[-1].rstrip('.!')} – {sentence}"
             continue
         whole.append(sentence)
@@ -88,6 +89,8 @@ class _Reader:
         self.found: list[Candidate] = []
         self.previous = ""
         self.overturned = ""
+        self.kept = ""
+        """The last sentence that gave an item."""
 
     def read(self, sentence: str) -> None:
         previous, self.previous = self.previous, sentence
@@ -105,10 +108,10 @@ class _Reader:
         if value < CLOSING_LEAST and said.isdisjoint(CLOSERS) and not (asks and self.by_user):
             return
         weights = weigh(low, said)
-        kind = kind_of(found, self.by_user, cue_names(weights))
-        if asks and weights.get("question", 0) >= 3 and not weights.get("request"):
+        kind, other = kinds_of(found, self.by_user, cue_names(weights))
+        if asks and (weights.get("question", 0) >= 3 or (kind == "question" and value > 1 and not _INTERROGATIVE.match(stripped))) and not weights.get("request"):
             kind, value = "question", max(value, 1.0)
-        elif asks and not (kind in ("preference", "constraint", "reversal") and _ASKED_FOR.search(stripped)):
+        elif asks and not ((kind in ("preference", "constraint", "reversal") or weights.get("reversal", 0) >= 3) and _ASKED_FOR.search(stripped)):
             head = stripped.rpartition(",")[0]  # "Just sent it, anything else?"
             if head and not _INTERROGATIVE.match(head) and not weights.get("request"):
                 self.read(head)
@@ -116,26 +119,33 @@ class _Reader:
         if self.by_user:
             value += _push(weights, kind)
         closes = kind == "done" or weights.get("done", 0) >= 2 or weights.get("answer", 0) >= 2
-        least = LEAST if len(found) > 5 or max(weights.values(), default=0) >= 3 else SHORT_LEAST
+        least = LEAST[self.by_user] if len(found) > 5 or max(weights.values(), default=0) >= 3 else SHORT_LEAST
         if kind == "commitment" and weights.get("done", 0) >= 3 and not _DUE.search(low):
             kind = "done"
         if kind == "done" and weights.get("reversal", 0) >= 3 and (weights.get("done", 0) < 3 or weights.get("decision", 0) >= 2):
             kind = "reversal"
-        if value < least or kind == "done":
+        if value < least:
             if closes:
                 self._close(sentence)
             return
+        tentative = kind == "done"
+        if tentative:  # and what it is where it closes nothing
+            kind = other if other not in ("question", "commitment", "done") else "fact"
+            value -= 1.5
         if kind == "reversal" and weights.get("commitment", 0) >= 3 and weights.get("decision", 0) < 2 and _DUE.search(low):
             kind = "commitment"  # "Kenji will cancel the subscription by Friday"
         if kind == "reversal" and weights.get("constraint", 0) >= 3 and "," not in stripped and weights.get("decision", 0) < 2:
             kind = "constraint"  # "no longer", and nothing in its place
         told = self._gist(stripped, kind)
-        if kind in ("question", "decision", "reversal", "commitment", "artifact") and _POINTS_BACK.match(stripped) and self._leads(previous, kind):
+        thin = len(words(told) - GENERIC) < 2 or _POINTS_BACK.match(stripped) is not None or (kind == "question" and previous.endswith("?"))
+        if kind in _LEANING and thin and self._leads(previous, kind):
             told = f"{lead_stripped(previous).rstrip('.!? ')}: {told}"
             sentence = f"{previous} {sentence}"
+            if self.found and self.kept == previous:
+                self.found.pop()
         gone = ""
         turned = weights.get("reversal", 0)
-        if kind == "reversal" or (turned and kind == "decision") or (turned >= 3 and (kind in _TURNABLE or _NOW.search(told))):
+        if kind == "reversal" or (turned and kind == "decision") or (turned >= 3 and (kind in _TURNABLE or _NOW.search(told) or self.by_user)):
             told, gone = _outcome(told, sentence)
         if kind in ("decision", "reversal", "fact") and self.found and self.found[-1].replaces and self.overturned == previous:
             gone = f"{self.found.pop().replaces} {gone}".strip()  # two sentences, one change
@@ -144,22 +154,27 @@ class _Reader:
             self.overturned = sentence
         line = tell(told, sentence, self.speaker, self.listener, kind, self.at)
         content, shapes = len(words(line) - GENERIC), tokens(line)
-        named = "§id" in shapes or "§name" in shapes or "§amount" in shapes
+        named = "§id" in shapes or "§name" in shapes or "§amount" in shapes or kind in ("question", "commitment")
         if not named and (not content or (content < 2 and not gone and _POINTS_BACK.search(line))):
             if closes or gone:
                 self._close(sentence)
             return
         confidence = 1 / (1 + math.exp(-value / 2))
         section = _SECTION[kind]
+        if kind == "decision" and self.found and self.kept == previous and self.found[-1].section == "decisions" and not gone:
+            line = shorten(f"{self.found.pop().text}; {line}", f"{previous} {sentence}")  # two sentences, one decision
+        self.kept = self.previous
         if kind == "reversal":  # of what is not a decision
             section = "facts" if weights.get("biography", 0) >= 3 else "goals" if weights.get("preference", 0) >= 3 else section
-        self.found.append(Candidate(section, line, self.sources, kind in _LASTING, gone, closes, confidence))
+        self.found.append(Candidate(section, line, self.sources, kind in _LASTING, gone, closes, confidence, tentative))
 
     def _leads(self, previous: str, kind: str) -> bool:
         """Whether a sentence is what the next one points back to."""
         if not 0 < len(previous) < 90:
             return False
-        return (kind == "question" and previous.endswith("?")) or worth(tokens(previous), self.by_user) > LEAST
+        if previous.endswith("?"):
+            return kind == "question" and "you" not in words_of(previous.lower())
+        return worth(tokens(previous), self.by_user) > 0
 
     def _close(self, sentence: str) -> None:
         said = " ".join(sorted(words(sentence) - GENERIC)[:16])
@@ -238,7 +253,7 @@ def exactness(found: list[str]) -> float:
 
 _NEXT = r"(?=\s+(?:we|i|let's|and|but|because|so|for|then|as|since|in favou?r|with|to|on|at|it|now|any ?more|the|they|our|he|she)\b|[,.;:!?)]|\s[–—-]|$)"
 _OLD = re.compile(
-    rf"(?:\b(?:instead of|rather than|in place of|in lieu of|and not|but not|away from)|, (?:now )?not|(?<!is)(?<!are)(?<!was)(?<!'s)(?<!do)(?<!does)(?<!will)(?<!can)(?<!must)(?<!may) not(?= [\w .-]{{2,30}}$))\s+(?:the |our |my |using |going with |a )?([\w][^,.;:!?()–—]{{1,40}}?){_NEXT}",
+    rf"(?:\b(?:instead of|rather than|in place of|in lieu of|and not|but not|away from|than)|, (?:now )?not|(?<!is)(?<!are)(?<!was)(?<!'s)(?<!do)(?<!does)(?<!will)(?<!can)(?<!must)(?<!may) not(?= [\w .-]{{2,30}}$))\s+(?:the |our |my |using |going with |a )?([\w][^,.;:!?()–—]{{1,40}}?){_NEXT}",
     re.IGNORECASE,
 )
 _FROM_TO = re.compile(r"\bfrom\s+(?:the )?([\w][^,.;:!?()–—]{1,40}?)\s+(?:over )?to\s+", re.IGNORECASE)
@@ -249,7 +264,7 @@ _SWAP = re.compile(
 )
 
 
-_PIECE = re.compile(r"\s*(?:[,;:()]|\s[–—-]{1,2}\s|—|\b(?:and|so|but|hence|therefore|because|since|then)\b)\s*", re.IGNORECASE)
+_PIECE = re.compile(r"\s*(?:[,;:()]|\s[–—-]{1,2}\s|—|\b(?:and|so|but|hence|therefore|then)\b)\s*", re.IGNORECASE)
 # How people speak of what is no longer meant.
 _BYGONE = re.compile(
     r"\b(?:not|n't|no longer|isn't|wasn't|aren't|weren't|didn't|doesn't|don't|won't|can't|too (?:expensive|slow|small|big|late|heavy|loud|pricey)|fell through|vetoed|is out|are out|'s out|out of|off|dead|gone|back(?:ed|ing) out|talked|let (?:us|me) down|mistake"
@@ -261,6 +276,7 @@ _BYGONE = re.compile(
 
 def _outcome(told: str, sentence: str) -> tuple[str, str]:
     """A reversal as what holds now, and what it overturns: the words it is spoken of in, or all of them."""
+    told = without_change(told)
     for pattern, put in ((_FROM_TO, "to "), (_SWAP, "")):
         found = pattern.search(told)
         if found and len((old := found[found.lastindex or 1]).split()) <= 4:

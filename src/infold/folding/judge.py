@@ -109,6 +109,13 @@ def _model() -> tuple[list[str], dict[bool, tuple[float, _Gate, list[float], _Ki
     return told["labels"], models
 
 
+@functools.cache
+def common() -> frozenset[str]:
+    """Words that are said about everything."""
+    told = json.loads((files("infold.folding") / "weights.json").read_text("utf-8"))
+    return frozenset(told["common"])
+
+
 def worth(found: list[str], by_user: bool) -> float:
     """How much a sentence deserves to be remembered: above 0 rather yes, below 0 rather not."""
     bias, gate, _, _ = _model()[1][by_user]
@@ -116,8 +123,8 @@ def worth(found: list[str], by_user: bool) -> float:
     return bias + sum(known) / (len(known) + 1) ** 0.5
 
 
-def kind_of(found: list[str], by_user: bool, cues: list[str]) -> str:
-    """What a sentence that is worth it is."""
+def kinds_of(found: list[str], by_user: bool, cues: list[str]) -> tuple[str, str]:
+    """What a sentence that is worth it is, and what else it could be."""
     labels, models = _model()
     _, _, bias, kinds = models[by_user]
     known = [kinds[name] for name in {*features(found), *cues} if name in kinds]
@@ -126,4 +133,5 @@ def kind_of(found: list[str], by_user: bool, cues: list[str]) -> str:
     for pairs in known:
         for at, weight in pairs:
             scores[at] += weight * norm
-    return labels[scores.index(max(scores))]
+    first, second = sorted(range(len(scores)), key=lambda at: -scores[at])[:2]
+    return labels[first], labels[second]

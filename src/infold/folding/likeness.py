@@ -5,13 +5,14 @@ from __future__ import annotations
 import functools
 import re
 
+from infold.folding.judge import common
 from infold.items import normal
 
 _SMALL_WORDS = frozenset(
     "a an and are as at be been being but by can did do does for from had has have he her him his how i if in into is it its me my no not of off on or our out"
     " she so some than that the their them then there these they this those to too up us was we were what when where which while who will with would you your"
     " user user's assistant assistant's shall should could may might must am i'm i'll i've we'll we're we've it's that's let's let about all also any because"
-    " still just yet now only more most much very one other such own same s t ll re ve d m".split()
+    " still just yet now only more most much very one other such own same s t ll re ve d m don isn wasn aren couldn hasn haven doesn won wouldn didn weren shouldn".split()
 )
 # Too common in what people do to tell one task from another.
 GENERIC = frozenset(
@@ -20,14 +21,23 @@ GENERIC = frozenset(
     " mon tue wed thu fri sat sun monday tuesday wednesday thursday friday saturday sunday january february march april june july august september october november"
     " december jan feb mar apr jun jul aug sep oct nov dec before after until due latest plan decide decision decided choose choice option final instead change"
     " switch first last already finally yesterday question answer open know knew find found whether confirm confirmed settle sorted clear unclear thing stuff bit"
-    " issue straight try again info nothing know news update spoke great good myself official colleague responsible takes leave quick still remains step commitment action next side between report"
+    " swap plan result issue straight try again info nothing know news update spoke great good myself official colleague responsible takes leave quick still remains step commitment action next side between report"
     " unresolved pending side stage website silent flag park point mark behind written nowhere everywhere number told tell people consider word latest deadline job court ball unnecessary become"
     " happen establish ring rang phone phoned sat yesterday treat say said mistake wrong right actual current ignore former earlier overrule veto vote stand void reverse decision"
     " mind move handy easier tick strike cross off wrap forget worry complete finished cancelled dealt care taken mark remove anymore longer reply replied mystery solved turn learn mail"
     " couldn't hasn't haven't doesn't don't isn't nobody anything something everything promise remind remember list task item waiting pending hear heard back".split()
 )
-_FOR = re.compile(r"\b(?:for|as) (?:our |the |my |user's )?([a-z][\w '-]{2,30}?)(?=$|[,.;:()]| (?:is|are|will|because|since|so|and|but|from|at|on|by|in|now|then|instead|after)\b)", re.IGNORECASE)
-_TITLED = re.compile(r"^([A-Za-z][\w '-]{2,28}?)(?::| =| →)\s")
+_STOP = r"(?=$|[,.;:()–—→=]| (?:is|are|was|will|because|since|so|and|but|from|at|on|by|in|now|then|instead|after|we|i|it|has|have|question|debate|discussion|thing|decision|front|issue|matter|topic|options?|when|where|if|up|with|seven|to)\b)"
+_TOPICS = [
+    re.compile(pattern, re.IGNORECASE)
+    for pattern in (
+        r"\(([a-z][\w '-]{2,30})\)$",
+        rf"(?<!go )(?<!went )(?<!gone )(?<!going )(?<!down )(?<!opted )(?<!settled )(?<!opting )\b(?:for|as|regarding|concerning|about) (?:our |the |my |user's |a |new )*([a-z][\w'-]*(?: [\w'-]+){{0,3}}?){_STOP}",
+        rf"\b(?:on|to|won|closes|close) (?:our |the |my |user's )+([a-z][\w'-]*(?: [\w'-]+){{0,3}}?){_STOP}",
+        r"^(?:the |our |user's |topic )?([a-z][\w'-]*(?: [\w'-]+){0,2}?)(?::| =| →| –)\s",
+        r"^(?:the |our |user's )?([a-z][\w'-]*(?: [\w'-]+){0,2}?) (?:is|are|will be|shall be|becomes?|is going to be|has been|question|decision|thing)\b",
+    )
+]
 _IS = re.compile(r"^((?:user's |our |the )?[a-z][\w'-]*(?: [\w'-]+){0,3}?) (?:is|are|will be|shall be|was) (?:now |going to be |to be )?(.*)", re.IGNORECASE)
 _NAMED = re.compile(r"^(?:called|named) ", re.IGNORECASE)
 _OWN = re.compile(r"^(?:user's |user |our |the )", re.IGNORECASE)
@@ -68,6 +78,16 @@ def _parts(word: str) -> list[str]:
 GENERIC = frozenset(stem(word) for word in GENERIC)
 
 
+@functools.cache
+def _common() -> frozenset[str]:
+    return frozenset(map(stem, common()))
+
+
+def telling(found: frozenset[str]) -> frozenset[str]:
+    """The words that name a thing rather than say something about it."""
+    return found - GENERIC - _common()
+
+
 def figures(found: frozenset[str]) -> frozenset[str]:
     """The words with a digit."""
     return frozenset(word for word in found if any(ch.isdigit() for ch in word))
@@ -75,11 +95,12 @@ def figures(found: frozenset[str]) -> frozenset[str]:
 
 def about(text: str) -> str:
     """What a decision is about, where it says so: "database" of "PostgreSQL for database"."""
-    titled = _TITLED.match(text)
-    if titled:
-        return titled[1]
-    found = _FOR.search(text)
-    return found[1] if found else ""
+    return next(iter(topics(text)), "")
+
+
+def topics(text: str) -> list[str]:
+    """What a decision may be about, likeliest first."""
+    return [found[1] for pattern in _TOPICS for found in pattern.finditer(text) if words(found[1]) - GENERIC]
 
 
 _SEGMENT = re.compile(r"(,|;|:| – | — | - |\(|\)|\b(?:but|so|and|instead of|rather than|in favou?r of|over to|because|after all)\b)", re.IGNORECASE)
@@ -91,7 +112,7 @@ _LINKS = frozenset(
 
 def without(text: str, old: str) -> str:
     """A reversal's text without the value it overturns, which is what it shares with the old line beside the topic."""
-    topic = words(about(old)) | words(about(text))
+    topic = words(about(old))
     value = words(old) - topic - GENERIC
     kept: list[str] = []
     new = newly = False  # whether the word right before belongs to the new value, and is written large
@@ -118,11 +139,7 @@ def without(text: str, old: str) -> str:
 def subject(section: str, text: str) -> str:
     """Whose attribute a line states; a later line with the same one takes its place. Empty where it cannot be told."""
     if section == "decisions":
-        topic = about(text)
-        if not topic:
-            stated = _IS.match(text)
-            topic = stated[1] if stated else ""
-        return " ".join(sorted(words(topic)))
+        return " ".join(sorted(words(about(text)) - GENERIC))
     if section not in ("facts", "artifacts"):
         return ""
     for name, pattern in _ATTRIBUTES:

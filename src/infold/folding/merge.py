@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from infold.folding.cues import asks
-from infold.folding.likeness import GENERIC, about, figures, subject, without, words
+from infold.folding.likeness import GENERIC, about, figures, subject, telling, topics, without, words
 from infold.items import CLOSING, FACT, LEAF, LONG, PINNED, Candidate, Item, block_tokens, line_tokens, normal, render
 from infold.tokens import count, excerpt
 
@@ -139,9 +139,8 @@ def _absorb(draft: _Draft, candidate: Candidate, layer: str) -> None:
     if not key:
         return
     mine = words(candidate.text)
-    if candidate.section != "open":
-        _close(draft, mine | words(candidate.replaces), candidate.closes)
-    if candidate.section == CLOSING:
+    closed = candidate.section != "open" and _close(draft, mine | words(candidate.replaces), candidate)
+    if candidate.section == CLOSING or (closed and candidate.tentative):
         return
     text = candidate.text
     if candidate.replaces:
@@ -168,7 +167,7 @@ def _absorb(draft: _Draft, candidate: Candidate, layer: str) -> None:
     draft.add(candidate.section, text, sources, layer, confidence)
 
 
-def _close(draft: _Draft, said: frozenset[str], closes: bool) -> None:
+def _close(draft: _Draft, said: frozenset[str], candidate: Candidate) -> bool:
     """Let the open item go that a statement says is done or answered."""
     said -= GENERIC
     best: tuple[float, int, str] | None = None
@@ -181,14 +180,18 @@ def _close(draft: _Draft, said: frozenset[str], closes: bool) -> None:
             continue
         weight = sum(map(draft.rarity, shared))
         share = weight / sum(map(draft.rarity, key))
-        if closes:
-            enough = share >= 0.25 or max(map(draft.rarity, shared)) == 1
+        named = telling(shared)
+        if candidate.section == CLOSING:  # said in passing
+            enough = bool(named) and share >= 0.34
+        elif candidate.closes:
+            enough = share >= 0.5 or (bool(named) and (share >= 0.25 or max(map(draft.rarity, named)) == 1))
         else:
             enough = share >= 0.4 and len(shared) > 1 and asks(item.text)
         if enough and (best is None or (share, item.fold, id) > best):
             best = (share, item.fold, id)
     if best:
         draft.remove(best[2])
+    return best is not None
 
 
 def _overturn(draft: _Draft, candidate: Candidate) -> str:
@@ -196,17 +199,19 @@ def _overturn(draft: _Draft, candidate: Candidate) -> str:
     gone = words(candidate.replaces)
     mine = words(candidate.text)
     hit: list[Item] = []
+    sections = ("decisions",) if candidate.section == "facts" else _OVERTURNED
     if gone and len(gone) <= 4:
-        hit = [item for id, item in draft.items.items() if gone <= draft.words[id] and item.section != "artifacts"]
+        hit = [item for id, item in draft.items.items() if gone <= draft.words[id] and item.section in (*sections, "open")]
     if not hit:
         said = (gone | mine) - GENERIC
         best: tuple[float, int, str] | None = None
         for id, item in draft.items.items():
             shared = (draft.words[id] & said) - GENERIC
             score = sum(draft.rarity(word) for word in shared)
-            least = 0.5 if item.section == "decisions" else 1.5 if item.section in _OVERTURNED else 99
-            if score >= least and (best is None or (score, item.fold, id) > best):
-                best = (score, item.fold, id)
+            decided = item.section == "decisions"
+            least = 0.5 if decided else 1.0 if item.section in sections else 99
+            if score >= least and (best is None or (score + decided, item.fold, id) > best):
+                best = (score + decided, item.fold, id)
         if best:
             hit = [draft.items[best[2]]]
     for item in hit:
@@ -214,8 +219,13 @@ def _overturn(draft: _Draft, candidate: Candidate) -> str:
     text = candidate.text
     for item in hit:
         text = without(text, item.text)
-    topic = next((found for item in hit if (found := about(item.text)) and found.islower()), "")
-    return text if not topic or len(words(text) - GENERIC) > 3 or words(topic) & words(text) else f"{text} ({topic})"
+    if len(words(text) - GENERIC) > 3:
+        return text
+    # What was said of the old decision in the same breath names its topic; else its own last word on it does.
+    known = [topic for item in hit for topic in topics(item.text) if topic.islower() and not words(topic) & words(text)]
+    said = [topic for topic in known if words(topic) <= gone]
+    topic = next(iter(said or known[::-1]), "")
+    return f"{text} ({topic})" if topic else text
 
 
 def _finish(draft: _Draft, memory: Sequence[Item], policy: Policy) -> Change:

@@ -32,7 +32,7 @@ def clean(text: str) -> str:
     if ">" in text:
         text = _QUOTED_LINE.sub("", text)
     if '"' in text or "“" in text or "«" in text or "„" in text:
-        text = _QUOTATION.sub(" ", text)
+        text = _QUOTATION.sub(lambda quoted: ". " if quoted[0][-2] in ".!?" else " ", text)
     return text
 
 

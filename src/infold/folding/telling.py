@@ -112,13 +112,18 @@ def lead_stripped(text: str) -> str:
     return _LEAD.sub("", text, count=1).lstrip(" ,:;–—-")
 
 
+def without_change(text: str) -> str:
+    """A reversal without the words that only announce it."""
+    return _CHANGED.sub("", text, count=1)
+
+
 def tell(text: str, source: str, speaker: str, listener: str, kind: str, at: int) -> str:
     """The statement told about its speaker; an empty text where too little is left to stand alone."""
     text = lead_stripped(text)
     if text.rstrip(" .!,)").rpartition(" ")[2].lower() in _TAILS:
         text = _TAIL.sub("", text)
     if kind in ("decision", "reversal"):
-        text = _CHANGED.sub("", text, count=1)
+        text = without_change(text)
         text = _DECIDED.sub("", text, count=1)
     if _MAY_SPEAK.search(text):
         for pattern, verb in _CONTRACTIONS:
