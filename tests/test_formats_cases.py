@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import json
+import subprocess
+import sys
 from copy import deepcopy
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -353,3 +357,15 @@ def test_F2_a_context_in_one_format_can_be_changed_without_harm(memory: Memory) 
                 if isinstance(value, list):
                     value[:] = []
         assert chat.context().to(format) == before
+
+
+def test_F2_a_transcript_of_items_can_be_replayed_twice(tmp_path: Path) -> None:
+    file = tmp_path / "items.json"
+    items = [user("Go."), *[{k: v for k, v in item.items() if k != "id"} for item in HISTORY[2:6]], message("msg_2")]
+    file.write_text(json.dumps(items))
+    url = f"sqlite:///{tmp_path / 'chats.db'}"
+    for _ in range(2):
+        command = [sys.executable, "-c", "from infold.cli import main; main()", "replay", str(file)]
+        subprocess.run([*command, "--chat", "a", "--database", url], check=True, capture_output=True)
+    with Memory(url) as memory:
+        assert memory.chat("a").context().to("responses") == items
