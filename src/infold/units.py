@@ -59,8 +59,8 @@ def units(messages: Sequence[Message]) -> list[Unit]:
             if not message.extra or not at or not follows(messages[at - 1], message):
                 last_assistant = at
             reach[last_assistant] = at
-            for call in message.tool_calls:
-                waiting[call["id"]] = last_assistant
+            for made in message.tool_calls:
+                waiting[made["id"]] = last_assistant
         elif message.role == "tool" and message.tool_call_id is not None:
             call = waiting.pop(message.tool_call_id, None)
             if call is not None:

@@ -13,7 +13,7 @@ from infold.units import runs
 
 def to_chat(messages: Sequence[Message]) -> list[dict[str, Any]]:
     """The messages as a Chat Completions request has them; what came in that format comes out as it was."""
-    if not any([message.extra for message in messages]):  # the common case, much cheaper
+    if not any(message.extra for message in messages):  # the common case, much cheaper
         return [message.wire if message.plain else deepcopy(message.wire) for message in messages]
     result: list[dict[str, Any]] = []
     for run in runs(messages):
