@@ -20,7 +20,9 @@ from tests.formats_rules import CALLS, FORMATS, blocks_of, check, sdk
 Wire = dict[str, Any]
 HUGE = 10_000_000
 UNFOLDED = preset("default", enabled=False)
-RELAXED = settings(deadline=None, max_examples=40, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+RELAXED = settings(
+    deadline=None, max_examples=40, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
+)
 
 
 def shown(chat: Any, format: str, max_tokens: int = HUGE) -> Any:
