@@ -98,7 +98,9 @@ class Model:
         scores = self.scores(names)
         return self.labels[scores.index(max(scores))]
 
-    def train(self, examples: Sequence[Example], epochs: int = 14, rate: float = 0.3, decay: float = 1e-3, seldom: int = 2) -> None:
+    def train(
+        self, examples: Sequence[Example], epochs: int = 14, rate: float = 0.3, decay: float = 1e-3, seldom: int = 2
+    ) -> None:
         counts = Counter(name for _, names in examples for name in names)
         data = [(self.labels.index(label), [n for n in names if counts[n] >= seldom]) for label, names in examples]
         self.weights = {name: [0.0] * len(self.labels) for name, count in sorted(counts.items()) if count >= seldom}
@@ -171,7 +173,9 @@ def show(models: dict[str, tuple[Model, Model]], material: Sequence[Line]) -> No
             right[label] += (gate.best(seen(sentence, False)) == PASS) == (label == PASS)
             kind[label] += label != PASS and kinds.best(seen(sentence, True)) == label
         for label in sorted(all_of):
-            print(f"{role:10} {label:11} {all_of[label]:5} kept or passed {right[label] / all_of[label]:6.1%}  kind {kind[label] / all_of[label]:6.1%}")
+            print(
+                f"{role:10} {label:11} {all_of[label]:5} kept or passed {right[label] / all_of[label]:6.1%}  kind {kind[label] / all_of[label]:6.1%}"
+            )
 
 
 def main() -> None:
@@ -186,7 +190,10 @@ def main() -> None:
     if asked.test:
         show(models, held)
         return
-    TARGET.write_text(json.dumps(shipped(models, labels, common_words(material)), ensure_ascii=False, separators=(",", ":")) + "\n", "utf-8")
+    TARGET.write_text(
+        json.dumps(shipped(models, labels, common_words(material)), ensure_ascii=False, separators=(",", ":")) + "\n",
+        "utf-8",
+    )
     print(f"{len(material)} sentences, {TARGET.stat().st_size // 1024} KiB of weights")
 
 

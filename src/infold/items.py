@@ -64,6 +64,8 @@ class Candidate:
     confidence: float = 1.0
     tentative: bool = False
     """Only worth a line where it closes nothing."""
+    doubts: str = ""
+    """Words that speak of something bygone; they overturn a decision where they name it."""
 
 
 def line_tokens(text: str) -> int:

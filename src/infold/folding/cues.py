@@ -69,6 +69,8 @@ done 2 | been was were has have i've we've he's she's they've had | \b(?:(?:has|
 done 2 | sent paid called booked went came arrived submitted got signed fixed picked dropped cleared gone | -
 done 2 | i we | \b(?:i|we)(?:'ve| have)? (?:actually |finally |just |already |even )?(?!need|want|lik|lov|hat|prefer|decid|agre|liv|work|mov|plan|hop|promis|us|pick|suppos|mention|ask)\w{3,}ed\b
 done 2 | online live ready place date back up out through post way with | \b(?:is|are|'s|'re) (?:now |all )?(?:online|live|ready|in place|up to date|back|up\b|through|settled|in the post|on (?:its|their) way|with (?:the|them))
+done 2 | the my our | ^(?:just |already |finally |also )*(?!need|want)\w{3,}ed (?:\w+ )?(?:the|my|our)\b
+done 3 | done | ^i'm done\b
 done 3 | dropped cancelled canceled abandoned scrapped postponed fell off moot obsolete | -
 answer 3 | turns turned | \bturn(?:s|ed) out\b
 answer 3 | answer answered answers solved mystery settled settles resolved cleared clear known official sorted | \b(?:(?:the |an |our |my |that |got |have |is )answer(?:ed|s)?|solved|mystery|settle[sd]|resolved|cleared up|(?:is|it's|now) (?:clear|known|official)|sorted)\b
@@ -154,6 +156,7 @@ request 2 | please pls | ^(?:please|pls)\b
 chatter 3 | thanks thank cheers thx ta welcome hi hello hey morning evening goodnight bye regards congrats sorry oops | ^\W*(?:(?:many |ok |great |perfect |ah |oh )?(?:thanks|thank you|cheers|thx|ta\b|you're welcome|hi\b|hello|hey|good (?:morning|evening|afternoon|night)|bye|congrat\w*|sorry|oops))
 chatter 3 | that's that this it's sounds looks makes helps interesting funny great nice good cool awesome weird crazy brilliant clever neat lovely perfect fair | ^(?:and |but |so |ok |oh |ah |wow,? |well,? |hm+,? |yeah,? )*(?:that(?:'s| is| was| sounds| looks| makes| helps?| helped| works| feels| explains| one| all)|this (?:is|was|looks|sounds|helps|makes)|it(?:'s| is| was)? (?:sounds|looks|feels|makes|great|nice|good|funny|cool|weird|so|been|really|a bit|just|pretty|raining|cold|hot)|sounds|looks|makes sense|interesting|funny|great|nice|good (?:point|to know|idea|question|stuff|one)|cool|awesome|fair|you're (?:right|kidding)|no (?:worries|problem|rush))\b
 chatter 3 | your answer explanation example list option paragraph summary suggestion version | \b(?:your (?:answer|explanation|example|list|suggestion|last|second|first|previous|reply|idea|point|draft|table|summary)|(?:the|that) (?:second|first|third|last) (?:one|option|paragraph|example|point|part|sentence|bullet|suggestion)|(?:that|this) (?:answer|explanation|example|list|table|draft))\b
+remark 3 | follow understand get lost confused confusing asked meant sense quite | \b(?:i(?:'m| am)? (?:not sure (?:i|that)|don't (?:quite |really )?|do not |didn't (?:quite |really )?|still don't |can't )(?:follow|understand|get (?:it|that|the|why|how|what)|quite|'s what)|you(?:'ve)? lost me|confus\w+|what i (?:asked|meant))
 chatter 3 | weather rain raining rained sunny snowing snow storm drizzle humid heatwave freezing windy cloudy foggy sunshine thunder | -
 chatter 2 | tired exhausted sleepy hungry bored yawn headache grumpy sick mood stressed overwhelmed excited glad happy sad nervous annoyed frustrated relieved | \b(?:i'm|i am|feeling|feel|i feel|so|makes me|bit|super|getting|really|a) .{0,16}\b(?:tired|exhausted|sleepy|hungry|bored|headache|grumpy|mood|stressed|overwhelmed|excited|glad|happy|sad|nervous|annoyed|frustrated|relieved)\b
 chatter 2 | yesterday last morning tonight lunch dinner weekend today slept woke watched saw laughed spilled film movie episode match concert traffic queue bus podcast song coffee barista neighbour neighbours neighbor's neighbour's | \b(?:(?:yesterday|last night|last week(?:end)?|this (?:morning|afternoon|week|weekend)|the other day|over (?:lunch|dinner|the weekend)|today)\b|slept|woke|watched|saw|laughed|spilled|film|movie|episode|traffic|queue|podcast|barista|neighbou?r'?s?)\b
@@ -230,7 +233,10 @@ _CUES = _table(_TABLE + _FOREIGN)
 _WORDS = _CUES.keys()
 # Words that can say that something is done or answered.
 CLOSERS = frozenset(word for word, cues in _CUES.items() if any(cue.kind in ("done", "answer") for cue in cues))
-_ASIAN = [(kind.strip(), re.compile(pattern.strip())) for kind, _, pattern in (line.partition("|") for line in _CHINESE.strip().splitlines())]
+_ASIAN = [
+    (kind.strip(), re.compile(pattern.strip()))
+    for kind, _, pattern in (line.partition("|") for line in _CHINESE.strip().splitlines())
+]
 _WORD = re.compile(r"[\w'-]+")
 _ASIAN_TEXT = re.compile(r"[\u3400-\u9fff]")
 
@@ -260,13 +266,10 @@ def asks(text: str) -> bool:
 
 # Common small words, by which English is told from what only looks like it.
 _ENGLISH = frozenset(
-    "the a an is are was were be to of and in i i'm i'll i've i'd my we we're our it it's you your for on that this with at have has had do does don't will would can not no from by but so if they he she his her its me us as"
-    " or all about just there what when which who how than then out up please be been am".split()
+    ["the", "a", "an", "is", "are", "was", "were", "be", "to", "of", "and", "in", "i", "i'm", "i'll", "i've", "i'd", "my", "we", "we're", "our", "it", "it's", "you", "your", "for", "on", "that", "this", "with", "at", "have", "has", "had", "do", "does", "don't", "will", "would", "can", "not", "no", "from", "by", "but", "so", "if", "they", "he", "she", "his", "her", "its", "me", "us", "as", "or", "all", "about", "just", "there", "what", "when", "which", "who", "how", "than", "then", "out", "up", "please", "be", "been", "am"]
 )
 _ELSEWHERE = frozenset(
-    "der die das und ist nicht ich wir ein eine den dem mit für auf zu von im am bis wird sind haben hat mein meine unser unsere wer wie kann des bei nach aus"
-    " le la les et est je nous un une des du pour sur avec pas que qui dans ne au aux mon ma notre ce cette j'ai c'est l'avion d'ici sont à"
-    " el los las y es yo nosotros una del por con para no que en mi nuestro nuestra se al son está está su soy pero".split()
+    ["der", "die", "das", "und", "ist", "nicht", "ich", "wir", "ein", "eine", "den", "dem", "mit", "für", "auf", "zu", "von", "im", "am", "bis", "wird", "sind", "haben", "hat", "mein", "meine", "unser", "unsere", "wer", "wie", "kann", "des", "bei", "nach", "aus", "le", "la", "les", "et", "est", "je", "nous", "un", "une", "des", "du", "pour", "sur", "avec", "pas", "que", "qui", "dans", "ne", "au", "aux", "mon", "ma", "notre", "ce", "cette", "j'ai", "c'est", "l'avion", "d'ici", "sont", "à", "el", "los", "las", "y", "es", "yo", "nosotros", "una", "del", "por", "con", "para", "no", "que", "en", "mi", "nuestro", "nuestra", "se", "al", "son", "está", "está", "su", "soy", "pero"]
 )
 
 

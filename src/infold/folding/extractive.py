@@ -9,9 +9,10 @@ from infold.folding.cues import CLOSERS, cue_names, foreign, weigh, words_of
 from infold.folding.dates import resolve
 from infold.folding.judge import kinds_of, tokens, worth
 from infold.folding.likeness import GENERIC, words
-from infold.folding.sentences import clauses, clean, sentences
 from infold.folding.names import identifiers
-from infold.folding.telling import lead_stripped, shorten, tell, without_change
+from infold.folding.reversals import bygone, outcome
+from infold.folding.sentences import clauses, clean, sentences
+from infold.folding.telling import lead_stripped, shorten, tell
 from infold.folding.toolvalues import tool_line
 from infold.items import CLOSING, Candidate
 from infold.messages import Message
@@ -32,17 +33,28 @@ _SECTION = {
 _LASTING = frozenset(["constraint", "preference", "fact", "biography"])
 _POINTS_BACK = re.compile(r"\b(?:it|that|this|them|these|those|they|which|that's|it's|this is)\b", re.IGNORECASE)
 # "The kick-off? 14 March": a topic put as a question.
-_INTERROGATIVE = re.compile(r"^(?:and |so |but |ok(?:ay)?,? |hey,? |hm+,? |wait,? )*(?:who|what|when|where|why|how|which|whose|is|are|was|were|do|does|did|can|could|will|would|should|shall|may|might|have|has|had|am|any)\b", re.IGNORECASE)
+_INTERROGATIVE = re.compile(
+    r"^(?:and |so |but |ok(?:ay)?,? |hey,? |hm+,? |wait,? )*(?:who|what|when|where|why|how|which|whose|if|suppose|imagine|is|are|was|were|do|does|did|can|could|will|would|should|shall|may|might|have|has|had|am|any)\b",
+    re.IGNORECASE,
+)
 _ASKED_FOR = re.compile(r"\b(?:can|could|would|will|might) (?:you|we|i)\b|^please\b", re.IGNORECASE)
-_FAREWELL = re.compile(r"^(?:thanks|thank you|cheers|bye|great|perfect|ok|okay|cool|nice|good|hi|hello|hey|sorry|lol|haha|wow|sure)\b", re.IGNORECASE)
+_FAREWELL = re.compile(
+    r"^(?:thanks|thank you|cheers|bye|great|perfect|ok|okay|cool|nice|good|hi|hello|hey|sorry|lol|haha|wow|sure)\b",
+    re.IGNORECASE,
+)
 _DUE = re.compile(
     r"\b(?:by|before|until|till|on|due|this|next|target|latest|end of)\b.{0,24}\b(?:monday|tuesday|wednesday|thursday|friday|saturday|sunday|weekend|week|month|noon|tonight|january|february|march|april|may|june|july|august|september|october|november|december|\d{1,2})|\btomorrow\b"
 )
 _FOREIGN_ORDER = ("question", "reversal", "decision", "constraint", "preference", "goal", "commitment", "biography")
 _MOST_WORDS = 20
 _TURNABLE = frozenset(["fact", "goal", "preference", "artifact"])
-_NOW = re.compile(r"\b(?:now|it is|it's|becomes?|is in|are in|go(?:ing)? (?:for|with)|taking|instead|switch\w*|settled|from here on|from now on)\b", re.IGNORECASE)
-_LEANING = frozenset(["question", "decision", "reversal", "commitment", "artifact"])  # that may need the sentence before
+_NOW = re.compile(
+    r"\b(?:now|it is|it's|becomes?|is in|are in|go(?:ing)? (?:for|with)|taking|instead|switch\w*|settled|from here on|from now on)\b",
+    re.IGNORECASE,
+)
+_LEANING = frozenset(
+    ["question", "decision", "reversal", "commitment", "artifact"]
+)  # that may need the sentence before
 _WHOLE = frozenset(["reversal", "decision", "commitment", "question"])  # whose clauses lean on each other
 
 
@@ -70,7 +82,13 @@ def _joined(found: list[str]) -> list[str]:
             if len(whole[-1].split()) <= 6 and not _INTERROGATIVE.match(whole[-1]):
                 whole[-1] = f"{whole[-1][:-1].rstrip()}: {sentence}"
                 continue
-        elif whole and len(sentence.split()) <= (4 if len(whole[-1]) < 40 else 3) and len(whole[-1]) < 120 and not sentence.endswith("?") and not _FAREWELL.match(sentence):
+        elif (
+            whole
+            and len(sentence.split()) <= (4 if len(whole[-1]) < 40 else 3)
+            and len(whole[-1]) < 120
+            and not sentence.endswith("?")
+            and not _FAREWELL.match(sentence)
+        ):
             whole[-1] = f"{whole[-1].rstrip('.!')} – {sentence}"
             continue
         whole.append(sentence)
@@ -109,9 +127,16 @@ class _Reader:
             return
         weights = weigh(low, said)
         kind, other = kinds_of(found, self.by_user, cue_names(weights))
-        if asks and (weights.get("question", 0) >= 3 or (kind == "question" and value > 1 and not _INTERROGATIVE.match(stripped))) and not weights.get("request"):
+        if (
+            asks
+            and (weights.get("question", 0) >= 3 or (kind == "question" and value > 1))
+            and not (weights.get("request") or weights.get("unreal") or _INTERROGATIVE.match(stripped))
+        ):
             kind, value = "question", max(value, 1.0)
-        elif asks and not ((kind in ("preference", "constraint", "reversal") or weights.get("reversal", 0) >= 3) and _ASKED_FOR.search(stripped)):
+        elif asks and not (
+            (kind in ("preference", "constraint", "reversal") or weights.get("reversal", 0) >= 3)
+            and _ASKED_FOR.search(stripped)
+        ):
             head = stripped.rpartition(",")[0]  # "Just sent it, anything else?"
             if head and not _INTERROGATIVE.match(head) and not weights.get("request"):
                 self.read(head)
@@ -120,9 +145,15 @@ class _Reader:
             value += _push(weights, kind)
         closes = kind == "done" or weights.get("done", 0) >= 2 or weights.get("answer", 0) >= 2
         least = LEAST[self.by_user] if len(found) > 5 or max(weights.values(), default=0) >= 3 else SHORT_LEAST
+        if self.by_user and not asks and kind in ("question", "commitment") and weights.get(kind, 0) < 2:
+            least += 1.0  # open for long: better be sure
         if kind == "commitment" and weights.get("done", 0) >= 3 and not _DUE.search(low):
             kind = "done"
-        if kind == "done" and weights.get("reversal", 0) >= 3 and (weights.get("done", 0) < 3 or weights.get("decision", 0) >= 2):
+        if (
+            kind == "done"
+            and weights.get("reversal", 0) >= 3
+            and (weights.get("done", 0) < 3 or weights.get("decision", 0) >= 2)
+        ):
             kind = "reversal"
         if value < least:
             if closes:
@@ -132,12 +163,26 @@ class _Reader:
         if tentative:  # and what it is where it closes nothing
             kind = other if other not in ("question", "commitment", "done") else "fact"
             value -= 1.5
-        if kind == "reversal" and weights.get("commitment", 0) >= 3 and weights.get("decision", 0) < 2 and _DUE.search(low):
+        if (
+            kind == "reversal"
+            and weights.get("commitment", 0) >= 3
+            and weights.get("decision", 0) < 2
+            and _DUE.search(low)
+        ):
             kind = "commitment"  # "Kenji will cancel the subscription by Friday"
-        if kind == "reversal" and weights.get("constraint", 0) >= 3 and "," not in stripped and weights.get("decision", 0) < 2:
+        if (
+            kind == "reversal"
+            and weights.get("constraint", 0) >= 3
+            and "," not in stripped
+            and weights.get("decision", 0) < 2
+        ):
             kind = "constraint"  # "no longer", and nothing in its place
         told = self._gist(stripped, kind)
-        thin = len(words(told) - GENERIC) < 2 or _POINTS_BACK.match(stripped) is not None or (kind == "question" and previous.endswith("?"))
+        thin = (
+            len(words(told) - GENERIC) < 2
+            or _POINTS_BACK.match(stripped) is not None
+            or (kind == "question" and previous.endswith("?"))
+        )
         if kind in _LEANING and thin and self._leads(previous, kind):
             told = f"{lead_stripped(previous).rstrip('.!? ')}: {told}"
             sentence = f"{previous} {sentence}"
@@ -145,9 +190,20 @@ class _Reader:
                 self.found.pop()
         gone = ""
         turned = weights.get("reversal", 0)
-        if kind == "reversal" or (turned and kind == "decision") or (turned >= 3 and (kind in _TURNABLE or _NOW.search(told) or self.by_user)):
-            told, gone = _outcome(told, sentence)
-        if kind in ("decision", "reversal", "fact") and self.found and self.found[-1].replaces and self.overturned == previous:
+        if (
+            kind == "reversal"
+            or (kind == "decision" and (turned or other == "reversal"))
+            or (other == "reversal" and kind != "commitment" and bygone(sentence))
+            or (turned >= 3 and (kind in _TURNABLE or _NOW.search(told) or self.by_user))
+        ):
+            told, gone = outcome(told)
+            gone = gone or sentence[:160].lower()
+        if (
+            kind in ("decision", "reversal", "fact")
+            and self.found
+            and self.found[-1].replaces
+            and self.overturned == previous
+        ):
             gone = f"{self.found.pop().replaces} {gone}".strip()  # two sentences, one change
             kind = "reversal"
         if gone:
@@ -161,12 +217,27 @@ class _Reader:
             return
         confidence = 1 / (1 + math.exp(-value / 2))
         section = _SECTION[kind]
-        if kind == "decision" and self.found and self.kept == previous and self.found[-1].section == "decisions" and not gone:
+        if (
+            kind == "decision"
+            and self.found
+            and self.kept == previous
+            and self.found[-1].section == "decisions"
+            and not gone
+        ):
             line = shorten(f"{self.found.pop().text}; {line}", f"{previous} {sentence}")  # two sentences, one decision
         self.kept = self.previous
         if kind == "reversal":  # of what is not a decision
-            section = "facts" if weights.get("biography", 0) >= 3 else "goals" if weights.get("preference", 0) >= 3 else section
-        self.found.append(Candidate(section, line, self.sources, kind in _LASTING, gone, closes, confidence, tentative))
+            section = (
+                "facts"
+                if weights.get("biography", 0) >= 3
+                else "goals"
+                if weights.get("preference", 0) >= 3
+                else section
+            )
+        doubt = sentence[:160].lower() if not gone and bygone(sentence) else ""
+        self.found.append(
+            Candidate(section, line, self.sources, kind in _LASTING, gone, closes, confidence, tentative, doubt)
+        )
 
     def _leads(self, previous: str, kind: str) -> bool:
         """Whether a sentence is what the next one points back to."""
@@ -189,7 +260,11 @@ class _Reader:
         if kind:
             line = shorten(resolve(_told_abroad(text).strip(" .!。！"), self.at), text)
             section = _SECTION[kind]
-            self.found.append(Candidate(section, line, self.sources, kind in _LASTING, low[:160] if kind == "reversal" else "", False, 0.8))
+            self.found.append(
+                Candidate(
+                    section, line, self.sources, kind in _LASTING, low[:160] if kind == "reversal" else "", False, 0.8
+                )
+            )
 
     def _gist(self, text: str, kind: str) -> str:
         """The clauses of a sentence that carry it, at most _MOST_WORDS words of them."""
@@ -217,11 +292,13 @@ class _Reader:
 def _push(weights: dict[str, int], kind: str) -> float:
     """What outright words add to the worth of a sentence, or take from it."""
     push = 0.0
-    if weights.get(kind, 0) >= 3:
+    if weights.get(kind, 0) >= (2 if kind == "reversal" else 3):
         push += 1.0
     if weights.get("unreal", 0) >= 3:
         push -= 1.5
-    if weights.get("request", 0) >= 3 and not (kind in ("preference", "constraint") and weights.get(kind, 0) >= 2):
+    if weights.get("remark", 0) >= 3:
+        push -= 3.0
+    if weights.get("request", 0) >= 3 and not (kind in ("preference", "constraint", "reversal") and weights.get(kind, 0) >= 2):
         push -= 2.0
     return push
 
@@ -249,48 +326,6 @@ _EXACT = {"§id": 2.0, "§date": 1.5, "§amount": 1.5, "§day": 1.0, "§name": 1
 def exactness(found: list[str]) -> float:
     """How much the tokens of a text name exactly."""
     return min(sum(weight for shape, weight in _EXACT.items() if shape in found), 3)
-
-
-_NEXT = r"(?=\s+(?:we|i|let's|and|but|because|so|for|then|as|since|in favou?r|with|to|on|at|it|now|any ?more|the|they|our|he|she)\b|[,.;:!?)]|\s[–—-]|$)"
-_OLD = re.compile(
-    rf"(?:\b(?:instead of|rather than|in place of|in lieu of|and not|but not|away from|than)|, (?:now )?not|(?<!is)(?<!are)(?<!was)(?<!'s)(?<!do)(?<!does)(?<!will)(?<!can)(?<!must)(?<!may) not(?= [\w .-]{{2,30}}$))\s+(?:the |our |my |using |going with |a )?([\w][^,.;:!?()–—]{{1,40}}?){_NEXT}",
-    re.IGNORECASE,
-)
-_FROM_TO = re.compile(r"\bfrom\s+(?:the )?([\w][^,.;:!?()–—]{1,40}?)\s+(?:over )?to\s+", re.IGNORECASE)
-_SWAP = re.compile(
-    r"\b(?:(?:swap|switch|replac|trad|chang|substitut)(?:e|es|ed|ing|ped|ping)?\s+(?:out )?(?:the |our |my )?(?!to\b|over\b|from\b|back\b)([\w][^,.;:!?()–—]{1,40}?)\s+(?:for|with|by|to)"
-    r"|(?:ditch|drop|scrap|abandon|shelv|axe|bin)\w*\s+(?:the |our |my )?([\w][^,.;:!?()–—]{1,40}?)\s+(?:for|in favou?r of))\s+",
-    re.IGNORECASE,
-)
-
-
-_PIECE = re.compile(r"\s*(?:[,;:()]|\s[–—-]{1,2}\s|—|\b(?:and|so|but|hence|therefore|then)\b)\s*", re.IGNORECASE)
-# How people speak of what is no longer meant.
-_BYGONE = re.compile(
-    r"\b(?:not|n't|no longer|isn't|wasn't|aren't|weren't|didn't|doesn't|don't|won't|can't|too (?:expensive|slow|small|big|late|heavy|loud|pricey)|fell through|vetoed|is out|are out|'s out|out of|off|dead|gone|back(?:ed|ing) out|talked|let (?:us|me) down|mistake"
-    r"|wrong|forget|i said|we said|told you|remember|tak(?:e|ing) back|goodbye|bye|cancel\w*|scrap\w*|drop\w*|ditch\w*|strike|ignore|disregard|said no|went badly|badly|void|revers\w+|nobody|original(?:ly)?|earlier|former|old|previous|initially|was going|were going|used to|away from"
-    r"|flopped|failed|ruled out|second thoughts|mind|rethink|reopened|overruled|contrary|disappointed|disappointing|instead of|rather than|over with)\b|n't\b",
-    re.IGNORECASE,
-)
-
-
-def _outcome(told: str, sentence: str) -> tuple[str, str]:
-    """A reversal as what holds now, and what it overturns: the words it is spoken of in, or all of them."""
-    told = without_change(told)
-    for pattern, put in ((_FROM_TO, "to "), (_SWAP, "")):
-        found = pattern.search(told)
-        if found and len((old := found[found.lastindex or 1]).split()) <= 4:
-            return told[: found.start()] + put + told[found.end() :], old
-    found = _OLD.search(told)
-    if found:
-        rest = f"{told[: found.start()]} {told[found.end() :]}".strip(" ,;:.")
-        if len(rest.split()) >= 2:
-            return rest, found[1]
-    pieces = [piece for piece in _PIECE.split(told) if piece and words(piece)]
-    holds = [piece for piece in pieces if not _BYGONE.search(piece) and words(piece) - GENERIC]
-    if holds and len(holds) < len(pieces):
-        return ", ".join(holds), sentence[:160].lower()
-    return told, sentence[:160].lower()
 
 
 def digest(message: Message, chars: int = 110) -> str:

@@ -10,12 +10,10 @@ import json
 from importlib.resources import files
 
 _UNITS = frozenset(
-    "euro euros eur dollars dollar usd pounds pound gbp chf percent gb mb tb kb kg g km cm mm m litres liters ml minutes minute mins min hours hour hrs h days day weeks week months month"
-    " years year people persons guests seats users rooms nights pages words items units licences licenses degrees mg k sqm miles metres meters".split()
+    ["euro", "euros", "eur", "dollars", "dollar", "usd", "pounds", "pound", "gbp", "chf", "percent", "gb", "mb", "tb", "kb", "kg", "g", "km", "cm", "mm", "m", "litres", "liters", "ml", "minutes", "minute", "mins", "min", "hours", "hour", "hrs", "h", "days", "day", "weeks", "week", "months", "month", "years", "year", "people", "persons", "guests", "seats", "users", "rooms", "nights", "pages", "words", "items", "units", "licences", "licenses", "degrees", "mg", "k", "sqm", "miles", "metres", "meters"]
 )
 _DAYS = frozenset(
-    "monday tuesday wednesday thursday friday saturday sunday mon tue tues wed thu thurs fri sat sun january february march april june july august september october november december"
-    " jan feb apr jun jul aug sep sept oct nov dec".split()
+    ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday", "mon", "tue", "tues", "wed", "thu", "thurs", "fri", "sat", "sun", "january", "february", "march", "april", "june", "july", "august", "september", "october", "november", "december", "jan", "feb", "apr", "jun", "jul", "aug", "sep", "sept", "oct", "nov", "dec"]
 )
 _EDGES = ".,;:!?()[]{}\"“”«»'…*_<>"
 
@@ -59,20 +57,32 @@ def _shape(raw: str, word: str, low: str) -> str:
         return _figure(raw, word)
     if "@" in word or ("/" in word[1:] and "." in word):
         return "§id"
-    if "." in word[1:-1] and word[0].isalnum() and len(word) > 4 and word.rsplit(".", 1)[1].isalpha() and "'" not in word:
+    if (
+        "." in word[1:-1]
+        and word[0].isalnum()
+        and len(word) > 4
+        and word.rsplit(".", 1)[1].isalpha()
+        and "'" not in word
+    ):
         return "" if low.endswith(("e.g", "i.e", "a.m", "p.m")) else "§id"
     return ""
 
 
-_PRONOUN = frozenset("i i'm i'd i'll i've ok".split())
+_PRONOUN = frozenset(["i", "i'm", "i'd", "i'll", "i've", "ok"])
 
 
 def _figure(raw: str, word: str) -> str:
-    if raw[0] in "$€£¥" or raw[-1] in "%€$£" or word[0] in "$€£¥" or word[-1] in "%€$£" or (word[-1] in "kK" and word[:-1].replace(".", "").isdigit()):
+    if (
+        raw[0] in "$€£¥"
+        or raw[-1] in "%€$£"
+        or word[0] in "$€£¥"
+        or word[-1] in "%€$£"
+        or (word[-1] in "kK" and word[:-1].replace(".", "").isdigit())
+    ):
         return "§amount"
     if raw[0] == "#" or "/" in word or "_" in word or (any(map(str.isupper, word)) and any(map(str.isdigit, word))):
         return "§id"
-    if word.count("-") == 2 and len(word) == 10 or ":" in word:
+    if (word.count("-") == 2 and len(word) == 10) or ":" in word:
         return "§date"
     if word.count(".") >= 1 and not word.replace(".", "").isdigit():
         return "§id"

@@ -9,40 +9,38 @@ from infold.folding.judge import common
 from infold.items import normal
 
 _SMALL_WORDS = frozenset(
-    "a an and are as at be been being but by can did do does for from had has have he her him his how i if in into is it its me my no not of off on or our out"
-    " she so some than that the their them then there these they this those to too up us was we were what when where which while who will with would you your"
-    " user user's assistant assistant's shall should could may might must am i'm i'll i've we'll we're we've it's that's let's let about all also any because"
-    " still just yet now only more most much very one other such own same s t ll re ve d m don isn wasn aren couldn hasn haven doesn won wouldn didn weren shouldn".split()
+    ["a", "an", "and", "are", "as", "at", "be", "been", "being", "but", "by", "can", "did", "do", "does", "for", "from", "had", "has", "have", "he", "her", "him", "his", "how", "i", "if", "in", "into", "is", "it", "its", "me", "my", "no", "not", "of", "off", "on", "or", "our", "out", "she", "so", "some", "than", "that", "the", "their", "them", "then", "there", "these", "they", "this", "those", "to", "too", "up", "us", "was", "we", "were", "what", "when", "where", "which", "while", "who", "will", "with", "would", "you", "your", "user", "user's", "assistant", "assistant's", "shall", "should", "could", "may", "might", "must", "am", "i'm", "i'll", "i've", "we'll", "we're", "we've", "it's", "that's", "let's", "let", "about", "all", "also", "any", "because", "still", "just", "yet", "now", "only", "more", "most", "much", "very", "one", "other", "such", "own", "same", "s", "t", "ll", "re", "ve", "d", "m", "don", "isn", "wasn", "aren", "couldn", "hasn", "haven", "doesn", "won", "wouldn", "didn", "weren", "shouldn"]
 )
 # Too common in what people do to tell one task from another.
 GENERIC = frozenset(
-    "send sent call booke book pay paid order buy bought get got make made check finish done complete ask write wrote e-mail email prepare review take took bring"
-    " pick set sort handle need go went come give look work use put keep new week month day morning evening afternoon night today tomorrow tonight end date time next"
-    " mon tue wed thu fri sat sun monday tuesday wednesday thursday friday saturday sunday january february march april june july august september october november"
-    " december jan feb mar apr jun jul aug sep oct nov dec before after until due latest plan decide decision decided choose choice option final instead change"
-    " switch first last already finally yesterday question answer open know knew find found whether confirm confirmed settle sorted clear unclear thing stuff bit"
-    " swap plan result issue straight try again info nothing know news update spoke great good myself official colleague responsible takes leave quick still remains step commitment action next side between report"
-    " unresolved pending side stage website silent flag park point mark behind written nowhere everywhere number told tell people consider word latest deadline job court ball unnecessary become"
-    " happen establish ring rang phone phoned sat yesterday treat say said mistake wrong right actual current ignore former earlier overrule veto vote stand void reverse decision"
-    " mind move handy easier tick strike cross off wrap forget worry complete finished cancelled dealt care taken mark remove anymore longer reply replied mystery solved turn learn mail"
-    " couldn't hasn't haven't doesn't don't isn't nobody anything something everything promise remind remember list task item waiting pending hear heard back".split()
+    ["send", "sent", "call", "booke", "book", "pay", "paid", "order", "buy", "bought", "get", "got", "make", "made", "check", "finish", "done", "complete", "ask", "write", "wrote", "e-mail", "email", "prepare", "review", "take", "took", "bring", "pick", "set", "sort", "handle", "need", "go", "went", "come", "give", "look", "work", "use", "put", "keep", "new", "week", "month", "day", "morning", "evening", "afternoon", "night", "today", "tomorrow", "tonight", "end", "date", "time", "next", "mon", "tue", "wed", "thu", "fri", "sat", "sun", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday", "january", "february", "march", "april", "june", "july", "august", "september", "october", "november", "december", "jan", "feb", "mar", "apr", "jun", "jul", "aug", "sep", "oct", "nov", "dec", "before", "after", "until", "due", "latest", "plan", "decide", "decision", "decided", "choose", "choice", "option", "final", "instead", "change", "switch", "first", "last", "already", "finally", "yesterday", "question", "answer", "open", "know", "knew", "find", "found", "whether", "confirm", "confirmed", "settle", "sorted", "clear", "unclear", "thing", "stuff", "bit", "swap", "plan", "result", "issue", "straight", "try", "again", "info", "nothing", "know", "news", "update", "spoke", "great", "good", "myself", "official", "colleague", "responsible", "takes", "leave", "quick", "still", "remains", "step", "commitment", "action", "next", "side", "between", "report", "unresolved", "pending", "side", "stage", "website", "silent", "flag", "park", "point", "mark", "behind", "written", "nowhere", "everywhere", "number", "told", "tell", "people", "consider", "word", "latest", "deadline", "job", "court", "ball", "unnecessary", "become", "happen", "establish", "ring", "rang", "phone", "phoned", "sat", "yesterday", "treat", "say", "said", "mistake", "wrong", "right", "actual", "current", "ignore", "former", "earlier", "overrule", "veto", "vote", "stand", "void", "reverse", "decision", "mind", "move", "handy", "easier", "tick", "strike", "cross", "off", "wrap", "forget", "worry", "complete", "finished", "cancelled", "dealt", "care", "taken", "mark", "remove", "anymore", "longer", "reply", "replied", "mystery", "solved", "turn", "learn", "mail", "couldn't", "hasn't", "haven't", "doesn't", "don't", "isn't", "nobody", "anything", "something", "everything", "promise", "remind", "remember", "list", "task", "item", "waiting", "pending", "hear", "heard", "back"]
 )
 _STOP = r"(?=$|[,.;:()–—→=]| (?:is|are|was|will|because|since|so|and|but|from|at|on|by|in|now|then|instead|after|we|i|it|has|have|question|debate|discussion|thing|decision|front|issue|matter|topic|options?|when|where|if|up|with|seven|to)\b)"
+_NOUNS = r"(?P<own>our |the |my |user's )?(?:new )?(?P<topic>[a-z][\w'-]*(?: [\w'-]+){0,3}?)"
 _TOPICS = [
     re.compile(pattern, re.IGNORECASE)
     for pattern in (
-        r"\(([a-z][\w '-]{2,30})\)$",
-        rf"(?<!go )(?<!went )(?<!gone )(?<!going )(?<!down )(?<!opted )(?<!settled )(?<!opting )\b(?:for|as|regarding|concerning|about) (?:our |the |my |user's |a |new )*([a-z][\w'-]*(?: [\w'-]+){{0,3}}?){_STOP}",
-        rf"\b(?:on|to|won|closes|close) (?:our |the |my |user's )+([a-z][\w'-]*(?: [\w'-]+){{0,3}}?){_STOP}",
-        r"^(?:the |our |user's |topic )?([a-z][\w'-]*(?: [\w'-]+){0,2}?)(?::| =| →| –)\s",
-        r"^(?:the |our |user's )?([a-z][\w'-]*(?: [\w'-]+){0,2}?) (?:is|are|will be|shall be|becomes?|is going to be|has been|question|decision|thing)\b",
+        r"(?P<own>\()(?P<topic>[a-z][\w '-]{2,30})\)$",
+        rf"(?<!go )(?<!went )(?<!gone )(?<!going )(?<!down )(?<!opted )(?<!settled )(?<!opting )\b(?:for|as|regarding|concerning|about|com(?:es|ing) to|came to|as regards) {_NOUNS}{_STOP}",
+        rf"(?<!off )(?<!sold )(?<!hands )(?<!fell )(?<!settled )(?<!agreed )(?<!landed )(?<!decided )(?<!voted )(?<!set )\b(?:on|won|closes|close) {_NOUNS}{_STOP}",
+        r"^(?:topic )?(?P<own>the |our |user's )?(?P<topic>[a-z][\w'-]*(?: [\w'-]+){0,2}?)(?::| =| →| –)\s",
+        r"(?:^|[:,;–] )(?P<own>the |our |user's )?(?P<topic>[a-z][\w'-]*(?: [\w'-]+){0,2}?) (?:is|are|will be|shall be|becomes?|is going to be|has been|question|decision|thing|debate)\b",
     )
 ]
-_IS = re.compile(r"^((?:user's |our |the )?[a-z][\w'-]*(?: [\w'-]+){0,3}?) (?:is|are|will be|shall be|was) (?:now |going to be |to be )?(.*)", re.IGNORECASE)
+_NO_TOPIC = re.compile(r"^(?:so|it|that|this|we|i|they|everything|nothing)\b| (?:it|we|so|that)$", re.IGNORECASE)
+_IS = re.compile(
+    r"^((?:user's |our |the )?[a-z][\w'-]*(?: [\w'-]+){0,3}?) (?:is|are|will be|shall be|was) (?:now |going to be |to be )?(.*)",
+    re.IGNORECASE,
+)
 _NAMED = re.compile(r"^(?:called|named) ", re.IGNORECASE)
 _OWN = re.compile(r"^(?:user's |user |our |the )", re.IGNORECASE)
 _ATTRIBUTES = (
-    ("home", re.compile(r"^User (?:lives?|is living|moved|has moved|is based|resides|now lives|relocated) (?:in|to|at|near)\b|^User is based\b")),
+    (
+        "home",
+        re.compile(
+            r"^User (?:lives?|is living|moved|has moved|is based|resides|now lives|relocated) (?:in|to|at|near)\b|^User is based\b"
+        ),
+    ),
     ("job", re.compile(r"^User (?:works|is working|now works) (?:as|at|for|in)\b")),
     ("name", re.compile(r"^User's name is\b")),
 )
@@ -54,7 +52,9 @@ def stem(word: str) -> str:
     if word.endswith("'s"):
         word = word[:-2]
     if not word.isalpha() or len(word) < 5:
-        return word[:-1] if word.endswith("s") and len(word) == 4 and word.isalpha() and not word.endswith("ss") else word
+        return (
+            word[:-1] if word.endswith("s") and len(word) == 4 and word.isalpha() and not word.endswith("ss") else word
+        )
     for ending, put in (("ies", "y"), ("ing", ""), ("ied", "y"), ("ed", ""), ("es", ""), ("s", "")):
         if word.endswith(ending) and not word.endswith(("ss", "us", "is")) and len(word) - len(ending) >= 3:
             word = word[: -len(ending)] + put
@@ -68,7 +68,12 @@ def stem(word: str) -> str:
 def words(text: str) -> frozenset[str]:
     """The words of a text that tell it from another, bent forms alike."""
     found = normal(text).replace("/", " / ").split()
-    return frozenset(stem(part) for word in found for part in _parts(word) if part not in _SMALL_WORDS and len(part) > 1 or part.isdigit())
+    return frozenset(
+        stem(part)
+        for word in found
+        for part in _parts(word)
+        if (part not in _SMALL_WORDS and len(part) > 1) or part.isdigit()
+    )
 
 
 def _parts(word: str) -> list[str]:
@@ -100,13 +105,17 @@ def about(text: str) -> str:
 
 def topics(text: str) -> list[str]:
     """What a decision may be about, likeliest first."""
-    return [found[1] for pattern in _TOPICS for found in pattern.finditer(text) if words(found[1]) - GENERIC]
+    every = [match for pattern in _TOPICS for match in pattern.finditer(text)]
+    found = [match for match in every if words(match["topic"]) - GENERIC and not _NO_TOPIC.search(match["topic"])]
+    return [match["topic"] for match in sorted(found, key=lambda match: not match["own"])]  # "the budget" before "budget"
 
 
-_SEGMENT = re.compile(r"(,|;|:| – | — | - |\(|\)|\b(?:but|so|and|instead of|rather than|in favou?r of|over to|because|after all)\b)", re.IGNORECASE)
+_SEGMENT = re.compile(
+    r"(,|;|:| – | — | - |\(|\)|\b(?:but|so|and|instead of|rather than|in favou?r of|over to|because|after all)\b)",
+    re.IGNORECASE,
+)
 _LINKS = frozenset(
-    "instead of rather than not no longer from over drop dropped ditch ditched scrap scrapped replace replaces replaced replacing swap swapped forget away switch"
-    " switched moved goodbye swapping dropping ditching scrapping replacing cancelled cancel remember about isn't wasn't is was are were out off dead gone earlier old previous original former the our my in place lieu and but so said beats".split()
+    ["instead", "of", "rather", "than", "not", "no", "longer", "from", "over", "drop", "dropped", "ditch", "ditched", "scrap", "scrapped", "replace", "replaces", "replaced", "replacing", "swap", "swapped", "forget", "away", "switch", "switched", "moved", "goodbye", "swapping", "dropping", "ditching", "scrapping", "replacing", "cancelled", "cancel", "remember", "about", "isn't", "wasn't", "is", "was", "are", "were", "out", "off", "dead", "gone", "earlier", "old", "previous", "original", "former", "the", "our", "my", "in", "place", "lieu", "and", "but", "so", "said", "beats"]
 )
 
 
@@ -149,5 +158,11 @@ def subject(section: str, text: str) -> str:
     if not stated:
         return ""
     head = " ".join(sorted(words(_OWN.sub("", stated[1]))))
-    kind = "name" if _NAMED.match(stated[2]) else "figure" if re.match(r"(?:at |on |about |around |up to |max )?[$€£#]?\w*\d", stated[2]) else ""
+    kind = (
+        "name"
+        if _NAMED.match(stated[2])
+        else "figure"
+        if re.match(r"(?:at |on |about |around |up to |max )?[$€£#]?\w*\d", stated[2])
+        else ""
+    )
     return f"{head}: {kind}" if head and kind else ""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from infold.folding.cues import asks
 from infold.folding.likeness import GENERIC, about, figures, subject, telling, topics, without, words
+from infold.folding.reversals import outcome
 from infold.items import CLOSING, FACT, LEAF, LONG, PINNED, Candidate, Item, block_tokens, line_tokens, normal, render
 from infold.tokens import count, excerpt
 
@@ -142,10 +143,11 @@ def _absorb(draft: _Draft, candidate: Candidate, layer: str) -> None:
     closed = candidate.section != "open" and _close(draft, mine | words(candidate.replaces), candidate)
     if candidate.section == CLOSING or (closed and candidate.tentative):
         return
-    text = candidate.text
     if candidate.replaces:
-        text = _overturn(draft, candidate)
-        mine = words(text)
+        candidate = replace(candidate, text=_overturn(draft, candidate))
+    elif candidate.doubts:
+        candidate = _doubt(draft, candidate)
+    text, mine = candidate.text, words(candidate.text)
     same = draft.normals.get(normal(text))
     if same is not None:
         return
@@ -154,7 +156,11 @@ def _absorb(draft: _Draft, candidate: Candidate, layer: str) -> None:
     topic = words(about(text)) - GENERIC if candidate.section == "decisions" else frozenset()
     for id, item in list(draft.items.items()):
         other = draft.words[id]
-        if figures(mine) == figures(other) and len(mine & other) * 10 >= 7 * min(len(mine), len(other)) and len(mine & other) * 10 >= 5 * len(mine | other):
+        if (
+            figures(mine) == figures(other)
+            and len(mine & other) * 10 >= 7 * min(len(mine), len(other))
+            and len(mine & other) * 10 >= 5 * len(mine | other)
+        ):
             if len(mine) < len(other):  # the fuller wording stays
                 text, mine = item.text, other
             sources += item.sources
@@ -184,7 +190,7 @@ def _close(draft: _Draft, said: frozenset[str], candidate: Candidate) -> bool:
         if candidate.section == CLOSING:  # said in passing
             enough = bool(named) and share >= 0.34
         elif candidate.closes:
-            enough = share >= 0.5 or (bool(named) and (share >= 0.25 or max(map(draft.rarity, named)) == 1))
+            enough = share >= 0.5 or (len(shared) > 1 and share >= 0.25) or any(draft.rarity(word) == 1 for word in named)
         else:
             enough = share >= 0.4 and len(shared) > 1 and asks(item.text)
         if enough and (best is None or (share, item.fold, id) > best):
@@ -194,6 +200,23 @@ def _close(draft: _Draft, said: frozenset[str], candidate: Candidate) -> bool:
     return best is not None
 
 
+def _doubt(draft: _Draft, candidate: Candidate) -> Candidate:
+    """A statement that names a decision as bygone, and something else in its place, overturns it."""
+    holds, _ = outcome(candidate.text)
+    if holds == candidate.text or candidate.section == "open":
+        return candidate
+    gone = words(candidate.doubts) - words(holds)
+    named = [
+        item
+        for id, item in draft.items.items()
+        if item.section == "decisions" and sum(map(draft.rarity, telling(draft.words[id] & gone))) >= 1
+    ]
+    if not named:
+        return candidate
+    turned = replace(candidate, section="decisions", text=holds, replaces=candidate.doubts)
+    return replace(turned, text=_overturn(draft, turned))
+
+
 def _overturn(draft: _Draft, candidate: Candidate) -> str:
     """Let go of what a reversal overturns; the text of its outcome, without the old value, with the topic it left unsaid."""
     gone = words(candidate.replaces)
@@ -201,7 +224,9 @@ def _overturn(draft: _Draft, candidate: Candidate) -> str:
     hit: list[Item] = []
     sections = ("decisions",) if candidate.section == "facts" else _OVERTURNED
     if gone and len(gone) <= 4:
-        hit = [item for id, item in draft.items.items() if gone <= draft.words[id] and item.section in (*sections, "open")]
+        hit = [
+            item for id, item in draft.items.items() if gone <= draft.words[id] and item.section in (*sections, "open")
+        ]
     if not hit:
         said = (gone | mine) - GENERIC
         best: tuple[float, int, str] | None = None
@@ -214,18 +239,18 @@ def _overturn(draft: _Draft, candidate: Candidate) -> str:
                 best = (score + decided, item.fold, id)
         if best:
             hit = [draft.items[best[2]]]
+    for topic in map(words, (*topics(candidate.replaces), *topics(candidate.text))):
+        if len(topic - GENERIC) > 1:  # all that was decided about it
+            same = [item for id, item in draft.items.items() if topic <= draft.words[id] and item.section in sections]
+            hit += [item for item in same if item not in hit]
     for item in hit:
         draft.remove(item.id)
     text = candidate.text
     for item in hit:
         text = without(text, item.text)
-    if len(words(text) - GENERIC) > 3:
-        return text
-    # What was said of the old decision in the same breath names its topic; else its own last word on it does.
-    known = [topic for item in hit for topic in topics(item.text) if topic.islower() and not words(topic) & words(text)]
-    said = [topic for topic in known if words(topic) <= gone]
-    topic = next(iter(said or known[::-1]), "")
-    return f"{text} ({topic})" if topic else text
+    known = (topic for item in hit for topic in topics(item.text) if topic.islower() and not words(topic) & words(text))
+    carried = next(known, "")
+    return f"{text} ({carried})" if carried else text
 
 
 def _finish(draft: _Draft, memory: Sequence[Item], policy: Policy) -> Change:

@@ -45,7 +45,11 @@ def sentences(text: str) -> list[str]:
         if text[mark.start()] in ".!?" and end < len(text):
             if end - mark.start() == 1:
                 continue
-            if text[mark.start()] == "." and "\n" not in mark[0] and _ABBREVIATION.search(text[max(0, mark.start() - 8) : mark.start()]):
+            if (
+                text[mark.start()] == "."
+                and "\n" not in mark[0]
+                and _ABBREVIATION.search(text[max(0, mark.start() - 8) : mark.start()])
+            ):
                 continue
         found.append(text[start:end].strip())
         start = end

@@ -29,13 +29,13 @@ _LEAD = re.compile(
 )
 _FIRST = re.compile(r"[\w'.]+")
 _LEADS = frozenset(
-    "well ok okay so and but also oh ah hm hmm hmmm yes yeah yep no nope sure right great perfect thanks thank hi hello hey by btw anyway in of good alright fine cool nice please pls listen look fyi ps p.s nb then plus"
-    " now just a one quick small little last final important brief another minor side heads note before lest for to as like keep bear remember be i we it's its worth let you if while speaking on update bad i'm the long"
-    " fun truth honestly frankly importantly actually basically obviously luckily sadly unfortunately fortunately anyhow incidentally again first firstly second secondly finally lastly not did context background some"
-    " about reminder correction attention careful everyone team guys folks".split()
+    ["well", "ok", "okay", "so", "and", "but", "also", "oh", "ah", "hm", "hmm", "hmmm", "yes", "yeah", "yep", "no", "nope", "sure", "right", "great", "perfect", "thanks", "thank", "hi", "hello", "hey", "by", "btw", "anyway", "in", "of", "good", "alright", "fine", "cool", "nice", "please", "pls", "listen", "look", "fyi", "ps", "p.s", "nb", "then", "plus", "now", "just", "a", "one", "quick", "small", "little", "last", "final", "important", "brief", "another", "minor", "side", "heads", "note", "before", "lest", "for", "to", "as", "like", "keep", "bear", "remember", "be", "i", "we", "it's", "its", "worth", "let", "you", "if", "while", "speaking", "on", "update", "bad", "i'm", "the", "long", "fun", "truth", "honestly", "frankly", "importantly", "actually", "basically", "obviously", "luckily", "sadly", "unfortunately", "fortunately", "anyhow", "incidentally", "again", "first", "firstly", "second", "secondly", "finally", "lastly", "not", "did", "context", "background", "some", "about", "reminder", "correction", "attention", "careful", "everyone", "team", "guys", "folks"]
 )
 # The same words can open a statement as part of it: "no meat", "now that", "first class", "please call".
-_LEAD_KEEP = re.compile(r"^(?:no|now|first|second|good|right|fine|then|team|finally|again|important|background|context|reminder)\s+(?!,|:|-|–|—)", re.IGNORECASE)
+_LEAD_KEEP = re.compile(
+    r"^(?:no|now|first|second|good|right|fine|then|team|finally|again|important|background|context|reminder)\s+(?!,|:|-|–|—)",
+    re.IGNORECASE,
+)
 _TAIL = re.compile(
     r"(?:[\s,.;–—-]+(?:thanks?(?: you)?(?: a lot| so much| in advance)?|cheers|please|pls|ok(?:ay)?|right|by the way|btw|fyi|though|as (?:i|we) (?:said|mentioned|agreed)|like i said|if that'?s (?:ok(?:ay)?|all right|fine|alright)"
     r"|you know|of course|obviously|honestly|i think|i guess|for the record|just so you know|in case (?:it matters|you need it|you were wondering|it helps|it comes up|anyone asks)|if you need it|lol|haha|anyway|too|as well|so far|at the moment|then"
@@ -43,12 +43,11 @@ _TAIL = re.compile(
     re.IGNORECASE,
 )
 _TAILS = frozenset(
-    "thanks thank you lot much advance cheers please pls ok okay right way btw fyi though said mentioned agreed fine alright know course obviously honestly think guess record matters it"
-    " wondering helps up asks lol haha anyway too well far moment then mind note remember that forget now worth fwiw worries sorry promise god finally".split()
+    ["thanks", "thank", "you", "lot", "much", "advance", "cheers", "please", "pls", "ok", "okay", "right", "way", "btw", "fyi", "though", "said", "mentioned", "agreed", "fine", "alright", "know", "course", "obviously", "honestly", "think", "guess", "record", "matters", "it", "wondering", "helps", "up", "asks", "lol", "haha", "anyway", "too", "well", "far", "moment", "then", "mind", "note", "remember", "that", "forget", "now", "worth", "fwiw", "worries", "sorry", "promise", "god", "finally"]
 )
 _ARTICLE = re.compile(r"^(?:the|a|an)\s+", re.IGNORECASE)
 _ARTICLES = frozenset(["the", "a", "an"])
-_SMALL = frozenset("that of is are was were has have been we so and then there it to also".split())
+_SMALL = frozenset(["that", "of", "is", "are", "was", "were", "has", "have", "been", "we", "so", "and", "then", "there", "it", "to", "also"])
 _IDLE = re.compile(
     r"\b(?:please|really|just|very|quite|actually|basically|simply|kind of|sort of|absolutely|definitely|certainly|honestly|literally|pretty|totally|completely|also|though|anyway|by the way|of course|so far)\s+",
     re.IGNORECASE,
@@ -72,15 +71,7 @@ _AUXILIARY = {
 _ADVERBS = "always|never|usually|really|still|also|only|strongly|now|already|then|just|currently|mostly|generally|normally|typically|often|both|all|mainly|actually|definitely|absolutely|simply|especially|particularly|honestly|truly|finally|recently|sometimes|rarely|hardly|almost always"
 _BASE_FORMS = frozenset(
     # Verbs that take an -s in the third person; whatever is not here stays as it was said.
-    "accept add adore agree aim allow answer appreciate arrange ask assume attend avoid bake bear believe belong book bring build buy call care carry change"
-    " charge check choose clean climb collect come commute consider contact cook count cover crave cycle dance deal decide deliver depend deserve design detest"
-    " develop dislike draw dream dress drink drive earn eat edit enjoy expect favour favor fear feel file find finish fix fly follow forget get give go grow handle"
-    " hate head hear help hire hold hope host insist intend invest keep know lead learn leave lend like listen live loathe look lose love maintain make manage mean"
-    " meet mind miss move need offer open order organise organize owe own paint park pay plan play practise practice prefer prepare promise pull push raise read"
-    " reckon rely remember rent report require resent respect return ride run say schedule see sell send serve set share show sing sit skip sleep smoke speak spend"
-    " stand start stay steer stick stop store study suffer support suspect swear swim take talk teach tell tend think track train travel treat trust try turn type"
-    " understand use value visit volunteer wait wake walk want wash watch wear wish wonder work worry write hail reside commit coach freelance garden knit sew"
-    " specialise specialize sponsor swap tolerate translate tutor vote".split()
+    ["accept", "add", "adore", "agree", "aim", "allow", "answer", "appreciate", "arrange", "ask", "assume", "attend", "avoid", "bake", "bear", "believe", "belong", "book", "bring", "build", "buy", "call", "care", "carry", "change", "charge", "check", "choose", "clean", "climb", "collect", "come", "commute", "consider", "contact", "cook", "count", "cover", "crave", "cycle", "dance", "deal", "decide", "deliver", "depend", "deserve", "design", "detest", "develop", "dislike", "draw", "dream", "dress", "drink", "drive", "earn", "eat", "edit", "enjoy", "expect", "favour", "favor", "fear", "feel", "file", "find", "finish", "fix", "fly", "follow", "forget", "get", "give", "go", "grow", "handle", "hate", "head", "hear", "help", "hire", "hold", "hope", "host", "insist", "intend", "invest", "keep", "know", "lead", "learn", "leave", "lend", "like", "listen", "live", "loathe", "look", "lose", "love", "maintain", "make", "manage", "mean", "meet", "mind", "miss", "move", "need", "offer", "open", "order", "organise", "organize", "owe", "own", "paint", "park", "pay", "plan", "play", "practise", "practice", "prefer", "prepare", "promise", "pull", "push", "raise", "read", "reckon", "rely", "remember", "rent", "report", "require", "resent", "respect", "return", "ride", "run", "say", "schedule", "see", "sell", "send", "serve", "set", "share", "show", "sing", "sit", "skip", "sleep", "smoke", "speak", "spend", "stand", "start", "stay", "steer", "stick", "stop", "store", "study", "suffer", "support", "suspect", "swear", "swim", "take", "talk", "teach", "tell", "tend", "think", "track", "train", "travel", "treat", "trust", "try", "turn", "type", "understand", "use", "value", "visit", "volunteer", "wait", "wake", "walk", "want", "wash", "watch", "wear", "wish", "wonder", "work", "worry", "write", "hail", "reside", "commit", "coach", "freelance", "garden", "knit", "sew", "specialise", "specialize", "sponsor", "swap", "tolerate", "translate", "tutor", "vote"]
 )
 _CONTRACTIONS = ((re.compile(r"\bI'm\b", re.IGNORECASE), "is"), (re.compile(r"\bI've\b", re.IGNORECASE), "has"), (re.compile(r"\bI'll\b", re.IGNORECASE), "will"), (re.compile(r"\bI'd\b", re.IGNORECASE), "would"))  # fmt: skip
 _I_VERB = re.compile(rf"(?<!Level )(?<!Part )(?<!Phase )(?<!Type )(?<!Class )\b[Ii] ((?:(?:{_ADVERBS}) )*)([\w']+)")
@@ -147,7 +138,9 @@ def shorten(text: str, source: str) -> str:
     cut = _copied(words, source) if len(words) > MAX_RUN else len(words)
     for idle in (_ARTICLES, _SMALL):  # without one of these little is lost, and the run is broken
         while cut < len(words):
-            place = next((at for at in range(cut - 1, 0, -1) if words[at].lower() in idle and words[at - 1] != "half"), 0)
+            place = next(
+                (at for at in range(cut - 1, 0, -1) if words[at].lower() in idle and words[at - 1] != "half"), 0
+            )
             if not place:
                 break
             del words[place]
@@ -159,7 +152,9 @@ def shorten(text: str, source: str) -> str:
         figures = [*dict.fromkeys(identifiers(rest) + FIGURE.findall(rest))][:4]
         head = " ".join(words[:cut]).rstrip(" ,;:")
         text = f"{head} … ({', '.join(figures)})" if figures else f"{head} …"
-    return text[:1].upper() + text[1:] if text[:1].islower() and not text[:3].startswith(("i18", "iOS", "http")) else text
+    return (
+        text[:1].upper() + text[1:] if text[:1].islower() and not text[:3].startswith(("i18", "iOS", "http")) else text
+    )
 
 
 def _copied(words: list[str], source: str) -> int:

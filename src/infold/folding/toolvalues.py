@@ -13,8 +13,14 @@ _KEY = re.compile(
     r"^(?:\w+_)?(?:id|number|no|code|ref|reference|status|total|amount|price|cost|balance|due|deadline|version|name|error|path|file|tracking|iban|invoice|order|ticket|booking|reservation|confirmation|date|key|title|email|hotel|start|check_in)$",
     re.IGNORECASE,
 )
-_NOISE = re.compile(r"debug|url|link|flag|cache|retries|version_|schema|offset|limit|page|count|elapsed|took|duration|timestamp|_at$|hash|token|request", re.IGNORECASE)
-_SAYS = re.compile(r"\b(?:order|booking|reference|ref|ticket|invoice|confirmation|tracking|case|reservation|refund|total|amount|version|created|saved|booked|paid)\b", re.IGNORECASE)
+_NOISE = re.compile(
+    r"debug|url|link|flag|cache|retries|version_|schema|offset|limit|page|count|elapsed|took|duration|timestamp|_at$|hash|token|request",
+    re.IGNORECASE,
+)
+_SAYS = re.compile(
+    r"\b(?:order|booking|reference|ref|ticket|invoice|confirmation|tracking|case|reservation|refund|total|amount|version|created|saved|booked|paid)\b",
+    re.IGNORECASE,
+)
 _SHORT = 200
 
 
@@ -40,7 +46,9 @@ def tool_line(text: str) -> str:
 
 def _names(key: str, shown: str) -> bool:
     """Whether a value can be referred to again."""
-    return bool(identifiers(shown) or _MONEY.search(shown) or (key.lower().endswith("id") and any(map(str.isdigit, shown))))
+    return bool(
+        identifiers(shown) or _MONEY.search(shown) or (key.lower().endswith("id") and any(map(str.isdigit, shown)))
+    )
 
 
 _MONEY = re.compile(r"[$€£]\s?\d|\d\s?(?:[$€£]|EUR|USD|GBP|CHF)")

@@ -9,7 +9,7 @@ from typing import Any
 
 from sqlalchemy import and_, bindparam, delete, func, insert, or_, select, update
 
-from infold.items import PINNED, Candidate, Item
+from infold.items import PINNED, Item
 from infold.ledger.database import Query
 from infold.ledger.rows import ChatRow, Event, FoldRow
 from infold.ledger.schema import chats, events, folds, items, messages, pins

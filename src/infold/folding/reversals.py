@@ -1,0 +1,63 @@
+"""Changes of mind: what holds now, and what it overturns. Pure."""
+
+from __future__ import annotations
+
+import re
+
+from infold.folding.likeness import GENERIC, words
+from infold.folding.telling import without_change
+
+# Where the name of the old thing ends.
+_NEXT = r"(?=\s+(?:we|i|let's|and|but|because|so|for|then|as|since|in favou?r|with|to|on|at|it|now|any ?more|the|they|our|he|she)\b|[,.;:!?)]|\s[–—-]|$)"
+_OLD = re.compile(
+    rf"(?:\b(?:instead of|rather than|in place of|in lieu of|and not|but not|away from|than)|, (?:now )?not|(?<!is)(?<!are)(?<!was)(?<!'s)(?<!do)(?<!does)(?<!will)(?<!can)(?<!must)(?<!may) not(?= [\w .-]{{2,30}}$))\s+(?:the |our |my |using |going with |a )?([\w][^,.;:!?()–—]{{1,40}}?){_NEXT}",
+    re.IGNORECASE,
+)
+_FROM_TO = re.compile(r"\bfrom\s+(?:the )?([\w][^,.;:!?()–—]{1,40}?)\s+(?:over )?to\s+", re.IGNORECASE)
+_SWAP = re.compile(
+    r"\b(?:(?:swap|replac|trad|substitut)(?:e|es|ed|ing|ped|ping)?\s+(?:out )?(?:the |our |my )?(?!to\b|over\b|from\b|back\b)([\w][^,.;:!?()–—]{1,40}?)\s+(?:for|with|by)"
+    r"|(?:ditch|drop|scrap|abandon|shelv|axe|bin)\w*\s+(?:the |our |my )?([\w][^,.;:!?()–—]{1,40}?)\s+(?:for|in favou?r of))\s+",
+    re.IGNORECASE,
+)
+_FAVOURED = re.compile(r"\b(?:in favou?r of|given way to) (.+)$", re.IGNORECASE)
+_FIRST_OLD = re.compile(r"^(?:rather than|instead of|not|no(?: more)?) [^,;–—]{3,60}[,;–—] *(.{4,})$", re.IGNORECASE)
+_NOW = re.compile(r"\b(?:now|instead|it is|it's|it'll be|after all|from now on|becomes?|gets|makes? (?:it|that)|will be|back to)\b", re.IGNORECASE)
+_PIECE = re.compile(r"\s*(?:[,;:()](?!\d)|\s[–—-]{1,2}\s|—|\b(?:and|so|but|hence|therefore|then)\b)\s*", re.IGNORECASE)
+# How people speak of what is no longer meant.
+_BYGONE = re.compile(
+    r"\b(?:not|n't|no longer|isn't|wasn't|aren't|weren't|didn't|doesn't|don't|won't|can't|too (?:expensive|slow|small|big|late|heavy|loud|pricey)|fell through|vetoed|is out|are out|'s out|out of|(?<!-)off(?! to)|dead|gone(?! (?:for|with|over|to|back))|back(?:ed|ing) out|talked|let (?:us|me) down|mistake"
+    r"|wrong|forget|i said|we said|told you|remember|tak(?:e|ing) back|goodbye|bye|cancel\w*|scrap\w*|drop\w*|ditch\w*|strike|ignore|disregard|said no|went badly|badly|void|revers\w+|nobody|original(?:ly)?|earlier|former|old|previous|initially|was going|were going|used to|away from"
+    r"|flopped|failed|ruled out|second thoughts|minds?|rethink|no more|axed|thr[eo]wn?|tore|torn|collapsed|given up|gave up|withdrew|pulled out|used to|formerly|had (?:decided|planned|settled|told|picked|booked|agreed|the)|(?:we|i|they)'d (?:settled|decided|planned|agreed|picked|booked|said)|were for|changed tack|over the|reopened|overruled|contrary|disappointed|disappointing|instead of|rather than|over with)\b|n't\b",
+    re.IGNORECASE,
+)
+
+
+
+def bygone(text: str) -> bool:
+    """Whether a text speaks of something that is no longer meant."""
+    return _BYGONE.search(text) is not None
+
+
+def outcome(told: str) -> tuple[str, str]:
+    """A reversal as what holds now, and the old thing where it is named outright. The text as it is where they cannot be told apart."""
+    told = without_change(told)
+    favoured = _FAVOURED.search(told)
+    if favoured:
+        return favoured[1], ""
+    for pattern, put in ((_FROM_TO, "to "), (_SWAP, "")):
+        found = pattern.search(told)
+        if found and len((old := found[found.lastindex or 1]).split()) <= 4:
+            return told[: found.start()] + put + told[found.end() :], old
+    found = _OLD.search(told)
+    first = _FIRST_OLD.match(told)
+    if first and (not found or found[1].endswith("ing") or told[found.end() : found.end() + 1] == ","):
+        return first[1], ""
+    if found:
+        rest = f"{told[: found.start()]} {told[found.end() :]}".strip(" ,;:.")
+        if len(rest.split()) >= 2:
+            return rest, found[1]
+    pieces = [piece for piece in _PIECE.split(told) if piece and words(piece)]
+    holds = [piece for piece in pieces if not bygone(piece) and words(piece) - GENERIC]
+    if holds and len(holds) == len(pieces):  # nothing is called bygone: what holds is what is said to hold now
+        holds = next((pieces[at:] for at, piece in enumerate(pieces) if at and _NOW.search(piece)), pieces)
+    return (", ".join(holds), "") if holds and len(holds) < len(pieces) else (told, "")
