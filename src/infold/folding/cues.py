@@ -45,6 +45,8 @@ reversal 2 | over | \bover to\b
 reversal 3 | reversed reverse u-turn void vetoed veto twist overtaken overturning backing replaces rebooked downgraded | -
 reversal 3 | take takes took taking taken | \b(?:tak(?:es?|ing|en)|took) (?:its|their|his|her) place|\btak(?:e|ing) back\b
 reversal 3 | gone went talked let backed back | \b(?:gone off|went off|going off|talked (?:\w+ )?out of|let us down|back(?:ed|ing) out|fall back on|going back on)\b
+reversal 3 | way yields yield supersedes superseded ousts ousted displaces displaced replaced outvoted bumped farewell adieu retract retracting withdraw withdrawn undo undone discontinued soured cooled benched parted | \b(?:(?:mak(?:es?|ing)|made|giv(?:es?|ing|en)|gave) way|yields? to|supersed\w+|oust\w+|displac\w+|replaced|outvoted|bumped|farewell|adieu|retract\w*|withdraw\w*|und(?:o|one)|discontinued|soured on|cooled on|benched|parted (?:ways|company))\b
+reversal 2 | history window smoke no-go cut rejected declined unavailable sold knocked regret | \b(?:(?:is|are|'s) history|out (?:of )?the window|up in smoke|no-go|make the cut|rejected|declined|unavailable|sold out|knocked (?:back|on the head)|regret\w*)\b
 reversal 3 | reopened top | \b(?:reopened|came out on top)\b
 reversal 3 | strike striking struck disregard disregarding | -
 reversal 3 | contrary said told | \b(?:contrary to|said no to|(?:i|we) (?:know i |know we )?(?:said|told)\b.*\b(?:but|now))\b

@@ -10,7 +10,7 @@ from infold.folding.dates import resolve
 from infold.folding.judge import kinds_of, tokens, worth
 from infold.folding.likeness import GENERIC, words
 from infold.folding.names import identifiers
-from infold.folding.reversals import bygone, outcome
+from infold.folding.reversals import anew, bygone, outcome
 from infold.folding.sentences import clauses, clean, sentences
 from infold.folding.telling import lead_stripped, shorten, tell
 from infold.folding.toolvalues import tool_line
@@ -145,6 +145,8 @@ class _Reader:
             value += _push(weights, kind)
         closes = kind == "done" or weights.get("done", 0) >= 2 or weights.get("answer", 0) >= 2
         least = LEAST[self.by_user] if len(found) > 5 or max(weights.values(), default=0) >= 3 else SHORT_LEAST
+        if kind == "reversal":
+            least -= 1.0  # what it overturns must not stay
         if self.by_user and not asks and kind in ("question", "commitment") and weights.get(kind, 0) < 2:
             least += 1.0  # open for long: better be sure
         if kind == "commitment" and weights.get("done", 0) >= 3 and not _DUE.search(low):
@@ -177,7 +179,7 @@ class _Reader:
             and weights.get("decision", 0) < 2
         ):
             kind = "constraint"  # "no longer", and nothing in its place
-        told = self._gist(stripped, kind)
+        told = stripped if weights.get("reversal", 0) >= 3 else self._gist(stripped, kind)
         thin = (
             len(words(told) - GENERIC) < 2
             or _POINTS_BACK.match(stripped) is not None
@@ -196,8 +198,10 @@ class _Reader:
             or (other == "reversal" and kind != "commitment" and bygone(sentence))
             or (turned >= 3 and (kind in _TURNABLE or _NOW.search(told) or self.by_user))
         ):
-            told, gone = outcome(told)
-            gone = gone or sentence[:160].lower()
+            holds, gone = outcome(told)
+            if kind not in ("commitment", "constraint", "question") or (holds != told and anew(holds)):
+                kind = "reversal"
+            told, gone = holds, gone or sentence[:160].lower()
         if (
             kind in ("decision", "reversal", "fact")
             and self.found
@@ -234,7 +238,7 @@ class _Reader:
                 if weights.get("preference", 0) >= 3
                 else section
             )
-        doubt = sentence[:160].lower() if not gone and bygone(sentence) else ""
+        doubt = "" if gone or kind in ("commitment", "question") else sentence[:160].lower()
         self.found.append(
             Candidate(section, line, self.sources, kind in _LASTING, gone, closes, confidence, tentative, doubt)
         )

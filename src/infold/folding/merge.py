@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from infold.folding.cues import asks
 from infold.folding.likeness import GENERIC, about, figures, subject, telling, topics, without, words
-from infold.folding.reversals import outcome
+from infold.folding.reversals import anew, bygone, outcome
 from infold.items import CLOSING, FACT, LEAF, LONG, PINNED, Candidate, Item, block_tokens, line_tokens, normal, render
 from infold.tokens import count, excerpt
 
@@ -187,12 +187,15 @@ def _close(draft: _Draft, said: frozenset[str], candidate: Candidate) -> bool:
         weight = sum(map(draft.rarity, shared))
         share = weight / sum(map(draft.rarity, key))
         named = telling(shared)
-        if candidate.section == CLOSING:  # said in passing
-            enough = bool(named) and share >= 0.34
+        several = len(shared) > 1
+        if candidate.tentative:  # said outright
+            enough = share >= 0.25 or any(draft.rarity(word) == 1 for word in shared)
+        elif candidate.section == CLOSING:  # said in passing
+            enough = (several and share >= 0.25) or (bool(named) and share >= 0.34)
         elif candidate.closes:
-            enough = share >= 0.5 or (len(shared) > 1 and share >= 0.25) or any(draft.rarity(word) == 1 for word in named)
+            enough = share >= 0.5 or (several and share >= 0.25) or any(draft.rarity(word) == 1 for word in named)
         else:
-            enough = share >= 0.4 and len(shared) > 1 and asks(item.text)
+            enough = several and bool(named) and share >= (0.34 if asks(item.text) else 0.5)
         if enough and (best is None or (share, item.fold, id) > best):
             best = (share, item.fold, id)
     if best:
@@ -202,19 +205,29 @@ def _close(draft: _Draft, said: frozenset[str], candidate: Candidate) -> bool:
 
 def _doubt(draft: _Draft, candidate: Candidate) -> Candidate:
     """A statement that names a decision as bygone, and something else in its place, overturns it."""
-    holds, _ = outcome(candidate.text)
-    if holds == candidate.text or candidate.section == "open":
+    if candidate.section == "open":
         return candidate
+    holds, _ = outcome(candidate.text)
+    decided = [draft.words[id] for id, item in draft.items.items() if item.section == "decisions"]
     gone = words(candidate.doubts) - words(holds)
-    named = [
-        item
-        for id, item in draft.items.items()
-        if item.section == "decisions" and sum(map(draft.rarity, telling(draft.words[id] & gone))) >= 1
-    ]
-    if not named:
+    named = holds != candidate.text and bygone(candidate.doubts) and any(sum(map(draft.rarity, telling(known & gone))) >= 1 for known in decided)
+    subjects = [found for topic in topics(candidate.text) if len(found := words(topic) - GENERIC) > 1]
+    same = anew(candidate.doubts) and any(found <= known for found in subjects for known in decided)
+    if not (named or same):
+        _retell(draft, candidate)
         return candidate
     turned = replace(candidate, section="decisions", text=holds, replaces=candidate.doubts)
     return replace(turned, text=_overturn(draft, turned))
+
+
+def _retell(draft: _Draft, candidate: Candidate) -> None:
+    """A sentence that goes over all of a decision, and is remembered by other words, takes its place."""
+    said, mine = words(candidate.doubts), words(candidate.text)
+    for id, item in list(draft.items.items()):
+        known = draft.words[id] - GENERIC
+        if item.section == "decisions" and len(known) > 2 and len(known & said) * 4 >= 3 * len(known):
+            if len(known & mine) * 4 < 3 * len(known) and known & mine and telling(mine - known):
+                draft.remove(id)
 
 
 def _overturn(draft: _Draft, candidate: Candidate) -> str:

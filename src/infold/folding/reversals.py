@@ -20,14 +20,26 @@ _SWAP = re.compile(
     re.IGNORECASE,
 )
 _FAVOURED = re.compile(r"\b(?:in favou?r of|given way to) (.+)$", re.IGNORECASE)
+# "Y replaces X" and "X makes way for Y".
+_OUSTS = re.compile(
+    r"^(.{2,60}?)\s+(?:(?:now |just |has |have |is |will )*(?:replac(?:es?|ed|ing)|supersed(?:es?|ed|ing)|tak(?:es?|ing) over from|took over from|oust(?:s|ed)|beats?|displac(?:es?|ed)|overtakes?|overtaken|outranks?|trumps?|edg(?:es?|ed) out|stands? in for|steps? in for))\s+(?:the |our )?(.+)$",
+    re.IGNORECASE,
+)
+_YIELDS = re.compile(
+    r"^(.{2,60}?)\s+(?:(?:now |has |have |had to |is |was |been |being |will |must )*(?:mak(?:es?|ing) way for|made way for|giv(?:es?|ing) way to|gave way to|los(?:es|t) out to|replaced (?:by|with)|beaten by|superseded by|yield(?:s|ed) to|turn(?:s|ed) into|swapped (?:out )?for|exchanged for|ousted by|dropped for|traded for|bumped for))\s+(.+)$",
+    re.IGNORECASE,
+)
 _FIRST_OLD = re.compile(r"^(?:rather than|instead of|not|no(?: more)?) [^,;–—]{3,60}[,;–—] *(.{4,})$", re.IGNORECASE)
+_ANEW = re.compile(r"\b(?:now|instead|after all|from now on|from here on|as of (?:today|now)|henceforth|this time)\b", re.IGNORECASE)
 _NOW = re.compile(r"\b(?:now|instead|it is|it's|it'll be|after all|from now on|becomes?|gets|makes? (?:it|that)|will be|back to)\b", re.IGNORECASE)
 _PIECE = re.compile(r"\s*(?:[,;:()](?!\d)|\s[–—-]{1,2}\s|—|\b(?:and|so|but|hence|therefore|then)\b)\s*", re.IGNORECASE)
 # How people speak of what is no longer meant.
 _BYGONE = re.compile(
     r"\b(?:not|n't|no longer|isn't|wasn't|aren't|weren't|didn't|doesn't|don't|won't|can't|too (?:expensive|slow|small|big|late|heavy|loud|pricey)|fell through|vetoed|is out|are out|'s out|out of|(?<!-)off(?! to)|dead|gone(?! (?:for|with|over|to|back))|back(?:ed|ing) out|talked|let (?:us|me) down|mistake"
     r"|wrong|forget|i said|we said|told you|remember|tak(?:e|ing) back|goodbye|bye|cancel\w*|scrap\w*|drop\w*|ditch\w*|strike|ignore|disregard|said no|went badly|badly|void|revers\w+|nobody|original(?:ly)?|earlier|former|old|previous|initially|was going|were going|used to|away from"
-    r"|flopped|failed|ruled out|second thoughts|minds?|rethink|no more|axed|thr[eo]wn?|tore|torn|collapsed|given up|gave up|withdrew|pulled out|used to|formerly|had (?:decided|planned|settled|told|picked|booked|agreed|the)|(?:we|i|they)'d (?:settled|decided|planned|agreed|picked|booked|said)|were for|changed tack|over the|reopened|overruled|contrary|disappointed|disappointing|instead of|rather than|over with)\b|n't\b",
+    r"|flopped|failed|ruled out|second thoughts|minds?|rethink|no more|axed|thr[eo]wn?|tore|torn|collapsed|given up|gave up|withdrew|pulled out|used to|formerly|had (?:decided|planned|settled|told|picked|booked|agreed|the)|(?:we|i|they)'d (?:settled|decided|planned|agreed|picked|booked|said)|were for|changed tack|over the|sold out|discontinued|unavailable|no good|make the cut|lost out|outvoted|bumped|rejected|declined|turned down|(?:was|were) (?:the|our|my|to be|meant|supposed|too|going)|had been|at first|no-go|knocked|kicked|benched|part(?:ed|ing) (?:ways|company)|moved on from|walked away|jumped ship"
+    r"|farewell|adieu|undo|undone|retract\w*|withdraw\w*|my earlier|previously|erase|delete|cross(?:ed)? out|cooled on|soured on|lost (?:faith|interest)|fed up|unsuitable|impractical|(?:bad|wrong) call|regret\w*|retired|sunset|phased out|dump\w*|binn?(?:ed|ing)?|cann?(?:ed|ing)|shelv\w+|abandon\w*|history|wasn't|out the window|off the (?:table|menu|list)|up in smoke|came to nothing|let go"
+    r"|loses?|lost|last (?:week|time|month)'s|first (?:choice|pick|idea|plan)|reopened|overruled|contrary|disappointed|disappointing|instead of|rather than|over with)\b|n't\b",
     re.IGNORECASE,
 )
 
@@ -38,12 +50,29 @@ def bygone(text: str) -> bool:
     return _BYGONE.search(text) is not None
 
 
+def anew(text: str) -> bool:
+    """Whether a text says that something holds from now on."""
+    return _ANEW.search(text) is not None
+
+
+def _tail_topic(holds: str, rest: str) -> str:
+    """What holds, with the topic that stands behind the old thing: "Y replaces X as the venue"."""
+    found = re.search(r"\s((?:as|for|on|in) .+)$", rest)
+    return f"{holds} {found[1]}" if found else holds
+
+
 def outcome(told: str) -> tuple[str, str]:
     """A reversal as what holds now, and the old thing where it is named outright. The text as it is where they cannot be told apart."""
     told = without_change(told)
     favoured = _FAVOURED.search(told)
     if favoured:
         return favoured[1], ""
+    yields = _YIELDS.match(told)
+    if yields:
+        return yields[2], ""
+    ousts = _OUSTS.match(told)
+    if ousts and not bygone(ousts[1]):
+        return _tail_topic(ousts[1], ousts[2]), ""
     for pattern, put in ((_FROM_TO, "to "), (_SWAP, "")):
         found = pattern.search(told)
         if found and len((old := found[found.lastindex or 1]).split()) <= 4:
