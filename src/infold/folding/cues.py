@@ -45,7 +45,7 @@ reversal 2 | over | \bover to\b
 reversal 3 | reversed reverse u-turn void vetoed veto twist overtaken overturning backing replaces rebooked downgraded | -
 reversal 3 | take takes took taking taken | \b(?:tak(?:es?|ing|en)|took) (?:its|their|his|her) place|\btak(?:e|ing) back\b
 reversal 3 | gone went talked let backed back | \b(?:gone off|went off|going off|talked (?:\w+ )?out of|let us down|back(?:ed|ing) out|fall back on|going back on)\b
-reversal 3 | way yields yield supersedes superseded ousts ousted displaces displaced replaced outvoted bumped farewell adieu retract retracting withdraw withdrawn undo undone discontinued soured cooled benched parted | \b(?:(?:mak(?:es?|ing)|made|giv(?:es?|ing|en)|gave) way|yields? to|supersed\w+|oust\w+|displac\w+|replaced|outvoted|bumped|farewell|adieu|retract\w*|withdraw\w*|und(?:o|one)|discontinued|soured on|cooled on|benched|parted (?:ways|company))\b
+reversal 3 | way yields yield supersedes superseded ousts ousted displaces displaced replaced outvoted bumped farewell adieu retract retracting withdraw withdrawn undo undone discontinued soured cooled benched parted | \b(?:(?:mak(?:es?|ing)|made|giv(?:es?|ing|en)|gave) way|yields? to|supersed\w+|oust\w+|displac\w+|replaced|outvoted|bumped (?!into)|farewell|adieu|retract\w*|withdraw\w*|und(?:o|one)|discontinued|soured on|cooled on|benched|parted (?:ways|company))\b
 reversal 2 | history window smoke no-go cut rejected declined unavailable sold knocked regret | \b(?:(?:is|are|'s) history|out (?:of )?the window|up in smoke|no-go|make the cut|rejected|declined|unavailable|sold out|knocked (?:back|on the head)|regret\w*)\b
 reversal 3 | reopened top | \b(?:reopened|came out on top)\b
 reversal 3 | strike striking struck disregard disregarding | -
@@ -153,11 +153,12 @@ unreal 2 | guess suppose sure seems apparently rumour supposedly allegedly presu
 unreal 3 | someday sometime one day | \b(?:some ?day|one of these days|in another life|when i win|if i ever)\b
 request 3 | can could would will | ^(?:so |and |but |ok(?:ay)?,? |hey,? |please |also )*(?:can|could|would|will) (?:you|we|i|someone|u)\b
 request 3 | explain show tell give list write help summarise summarize translate compare draft suggest recommend describe walk rewrite generate create make calculate compute convert look search check find proofread shorten expand outline define elaborate go let try double-check continue rephrase paste run read repeat remind brainstorm guide point pull sort estimate | ^(?:so |and |but |ok(?:ay)?,? |now |then |first |hey,? |please |pls |just |also |maybe |quickly |instead )*(?:explain|show|tell|give|list|write|help|summari[sz]e|translate|compare|draft|suggest|recommend|describe|walk|rewrite|generate|create|make|calculate|compute|convert|look|search|find|proofread|shorten|expand|outline|define|elaborate|go (?:on|over|through|deeper)|let me (?:know|see|think)|try|double-check|check|continue|rephrase|paste|run|read|repeat|brainstorm|guide|point|pull|sort|estimate)\b
-request 3 | you help wondering question curious idea ideas tips advice | \b(?:i (?:need|want|would like|'d like) you to|i'd like (?:you|to know|to see|to hear|to understand|your)|i(?:'m| am) curious|i have a (?:quick )?question|quick question|any (?:idea|tip|advice|suggestion|thought)s?|need (?:your )?(?:help|advice)|help me|do you (?:know|think|have))\b
+request 3 | you help wondering question curious idea ideas tips advice like | \b(?:i (?:need|want|would like|'d like) you to|i'd like (?:you|to know|to see|to hear|to understand|your)|i(?:'m| am) curious|i have a (?:quick )?question|quick question|any (?:idea|tip|advice|suggestion|thought)s?|need (?:your )?(?:help|advice)|help me|do you (?:know|think|have))\b
 request 2 | please pls | ^(?:please|pls)\b
 chatter 3 | thanks thank cheers thx ta welcome hi hello hey morning evening goodnight bye regards congrats sorry oops | ^\W*(?:(?:many |ok |great |perfect |ah |oh )?(?:thanks|thank you|cheers|thx|ta\b|you're welcome|hi\b|hello|hey|good (?:morning|evening|afternoon|night)|bye|congrat\w*|sorry|oops))
 chatter 3 | that's that this it's sounds looks makes helps interesting funny great nice good cool awesome weird crazy brilliant clever neat lovely perfect fair | ^(?:and |but |so |ok |oh |ah |wow,? |well,? |hm+,? |yeah,? )*(?:that(?:'s| is| was| sounds| looks| makes| helps?| helped| works| feels| explains| one| all)|this (?:is|was|looks|sounds|helps|makes)|it(?:'s| is| was)? (?:sounds|looks|feels|makes|great|nice|good|funny|cool|weird|so|been|really|a bit|just|pretty|raining|cold|hot)|sounds|looks|makes sense|interesting|funny|great|nice|good (?:point|to know|idea|question|stuff|one)|cool|awesome|fair|you're (?:right|kidding)|no (?:worries|problem|rush))\b
 chatter 3 | your answer explanation example list option paragraph summary suggestion version | \b(?:your (?:answer|explanation|example|list|suggestion|last|second|first|previous|reply|idea|point|draft|table|summary)|(?:the|that) (?:second|first|third|last) (?:one|option|paragraph|example|point|part|sentence|bullet|suggestion)|(?:that|this) (?:answer|explanation|example|list|table|draft))\b
+remark 3 | back brb | \b(?:(?:be|right|i'm) (?:right )?back|brb|back in (?:a|\d))\b
 remark 3 | follow understand get lost confused confusing asked meant sense quite | \b(?:i(?:'m| am)? (?:not sure (?:i|that)|don't (?:quite |really )?|do not |didn't (?:quite |really )?|still don't |can't )(?:follow|understand|get (?:it|that|the|why|how|what)|quite|'s what)|you(?:'ve)? lost me|confus\w+|what i (?:asked|meant))
 chatter 3 | weather rain raining rained sunny snowing snow storm drizzle humid heatwave freezing windy cloudy foggy sunshine thunder | -
 chatter 2 | tired exhausted sleepy hungry bored yawn headache grumpy sick mood stressed overwhelmed excited glad happy sad nervous annoyed frustrated relieved | \b(?:i'm|i am|feeling|feel|i feel|so|makes me|bit|super|getting|really|a) .{0,16}\b(?:tired|exhausted|sleepy|hungry|bored|headache|grumpy|mood|stressed|overwhelmed|excited|glad|happy|sad|nervous|annoyed|frustrated|relieved)\b
@@ -177,7 +178,7 @@ preference 3 | bevorzuge lieber mag liebe hasse lieblings ungern bevorzugen lieb
 biography 3 | heiße heisse wohne arbeite bin meine mein unsere unser geboren | \b(?:ich (?:hei(?:ß|ss)e|wohne|arbeite|bin)|mein(?:e)? \w+ (?:ist|heißt|wohnt|hat)|unser(?:e)? \w+ (?:ist|heißt|hat)|geboren)\b
 goal 3 | ziel möchte will wollen plane planen | \b(?:(?:mein|unser|das) ziel|ich (?:möchte|will|plane)|wir (?:wollen|planen|möchten))\b
 commitment 3 | werde wird schicke sende erledige bis offen frist erinnere kümmere kümmert | \b(?:ich (?:werde|schicke|sende|erledige|rufe|kümmere)|wird \w+|erinnere mich|kümmert sich|bis (?:montag|dienstag|mittwoch|donnerstag|freitag|samstag|sonntag|morgen|ende|zum|\d))
-question 3 | ungeklärt unklar wissen offen | \b(?:ungeklärt|unklar|wissen (?:wir )?(?:noch )?nicht|(?:noch|frage) offen|offene frage)\b
+question 3 | ungeklärt unklar wissen offen | ^offen\b|\b(?:ungeklärt|unklar|wissen (?:wir )?(?:noch )?nicht|(?:noch|frage) offen|offene frage)\b
 decision 3 | décision décidé choisi retenu prenons optons convenu | \b(?:décision|décidé|choisi|retenu|on prend|nous prenons|optons|convenu)\b
 reversal 3 | plutôt finalement lieu changement | \b(?:plutôt que|finalement|au lieu de|changement de (?:plan|programme))\b
 constraint 3 | doit dois doivent faut maximum minimum allergique interdit jamais seulement uniquement budget délai peut peux | \b(?:ne? (?:doit|dois|doivent|peut|peux|faut)|doit|dois|doivent|il faut|au (?:maximum|plus|moins)|maximum|allergique|interdit|jamais|seulement|uniquement|budget|délai)\b
@@ -231,7 +232,8 @@ def _table(text: str) -> dict[str, list[Cue]]:
     return found
 
 
-_CUES = _table(_TABLE + _FOREIGN)
+_CUES = _table(_TABLE)
+_ABROAD = _table(_FOREIGN)
 _WORDS = _CUES.keys()
 # Words that can say that something is done or answered.
 CLOSERS = frozenset(word for word, cues in _CUES.items() if any(cue.kind in ("done", "answer") for cue in cues))
@@ -248,11 +250,12 @@ def words_of(low: str) -> frozenset[str]:
     return frozenset(_WORD.findall(low))
 
 
-def weigh(low: str, words: frozenset[str]) -> dict[str, int]:
+def weigh(low: str, words: frozenset[str], abroad: bool = False) -> dict[str, int]:
     """The kinds a clause shows signs of, each with its weight; `low` is the clause in lower case, `words` its words."""
     found: dict[str, int] = {}
-    for word in _WORDS & words:
-        for cue in _CUES[word]:
+    table = _ABROAD if abroad else _CUES
+    for word in table.keys() & words:
+        for cue in table[word]:
             if found.get(cue.kind, 0) < cue.weight and (not cue.source or cue.pattern.search(low)):
                 found[cue.kind] = cue.weight
     if not low.isascii() and _ASIAN_TEXT.search(low):
@@ -268,10 +271,15 @@ def asks(text: str) -> bool:
 
 # Common small words, by which English is told from what only looks like it.
 _ENGLISH = frozenset(
-    ["the", "a", "an", "is", "are", "was", "were", "be", "to", "of", "and", "in", "i", "i'm", "i'll", "i've", "i'd", "my", "we", "we're", "our", "it", "it's", "you", "your", "for", "on", "that", "this", "with", "at", "have", "has", "had", "do", "does", "don't", "will", "would", "can", "not", "no", "from", "by", "but", "so", "if", "they", "he", "she", "his", "her", "its", "me", "us", "as", "or", "all", "about", "just", "there", "what", "when", "which", "who", "how", "than", "then", "out", "up", "please", "be", "been", "am"]
+    "the a an is are was were be to of and in i i'm i'll i've i'd my we we're our it it's you your for on that this "
+    "with at have has had do does don't will would can not no from by but so if they he she his her its me us as or "
+    "all about just there what when which who how than then out up please be been am".split()
 )
 _ELSEWHERE = frozenset(
-    ["der", "die", "das", "und", "ist", "nicht", "ich", "wir", "ein", "eine", "den", "dem", "mit", "für", "auf", "zu", "von", "im", "am", "bis", "wird", "sind", "haben", "hat", "mein", "meine", "unser", "unsere", "wer", "wie", "kann", "des", "bei", "nach", "aus", "le", "la", "les", "et", "est", "je", "nous", "un", "une", "des", "du", "pour", "sur", "avec", "pas", "que", "qui", "dans", "ne", "au", "aux", "mon", "ma", "notre", "ce", "cette", "j'ai", "c'est", "l'avion", "d'ici", "sont", "à", "el", "los", "las", "y", "es", "yo", "nosotros", "una", "del", "por", "con", "para", "no", "que", "en", "mi", "nuestro", "nuestra", "se", "al", "son", "está", "está", "su", "soy", "pero"]
+    "der die das und ist nicht ich wir ein eine den dem mit für auf zu von im am bis wird sind haben hat mein meine "
+    "unser unsere wer wie kann des bei nach aus le la les et est je nous un une des du pour sur avec pas que qui "
+    "dans ne au aux mon ma notre ce cette j'ai c'est l'avion d'ici sont à el los las y es yo nosotros una del por "
+    "con para no que en mi nuestro nuestra se al son está está su soy pero".split()
 )
 
 

@@ -23,6 +23,7 @@ TOOL_CHARS = 8000
 MAX_ITEMS = 8
 TOOL_CONFIDENCE = 0.7
 LEAST = {True: 0.5, False: 1.0}  # worth of a sentence that is kept, of a user and of an assistant
+STEADY = 2.0  # how far from a reversal a sentence is that cannot be one
 SHORT_LEAST = 1.0  # of three words or less
 CLOSING_LEAST = -1.5  # and of one that may close an open item
 
@@ -48,6 +49,10 @@ _DUE = re.compile(
 _FOREIGN_ORDER = ("question", "reversal", "decision", "constraint", "preference", "goal", "commitment", "biography")
 _MOST_WORDS = 20
 _TURNABLE = frozenset(["fact", "goal", "preference", "artifact"])
+_TURNING = frozenset(
+    ["reversal", "decision", "fact", "goal", "artifact"]
+)  # that are a change of mind if they speak of one
+_NO_LONGER = re.compile(r"\bno longer\b|\bany ?more\b")
 _NOW = re.compile(
     r"\b(?:now|it is|it's|becomes?|is in|are in|go(?:ing)? (?:for|with)|taking|instead|switch\w*|settled|from here on|from now on)\b",
     re.IGNORECASE,
@@ -55,6 +60,8 @@ _NOW = re.compile(
 _LEANING = frozenset(
     ["question", "decision", "reversal", "commitment", "artifact"]
 )  # that may need the sentence before
+_ASKABLE = frozenset(["preference", "constraint", "commitment"])  # that may be said as a request
+_LASTS = frozenset(["always", "future", "onwards", "now"])
 _WHOLE = frozenset(["reversal", "decision", "commitment", "question"])  # whose clauses lean on each other
 
 
@@ -79,7 +86,7 @@ def _joined(found: list[str]) -> list[str]:
     whole: list[str] = []
     for sentence in found:
         if whole and whole[-1].endswith("?"):
-            if len(whole[-1].split()) <= 6 and not _INTERROGATIVE.match(whole[-1]):
+            if len(whole[-1].split()) <= 6 and ":" not in whole[-1] and not _INTERROGATIVE.match(whole[-1]):
                 whole[-1] = f"{whole[-1][:-1].rstrip()}: {sentence}"
                 continue
         elif (
@@ -87,6 +94,7 @@ def _joined(found: list[str]) -> list[str]:
             and len(sentence.split()) <= (4 if len(whole[-1]) < 40 else 3)
             and len(whole[-1]) < 120
             and not sentence.endswith("?")
+            and not whole[-1].endswith(":")
             and not _FAREWELL.match(sentence)
         ):
             whole[-1] = f"{whole[-1].rstrip('.!')} – {sentence}"
@@ -126,7 +134,7 @@ class _Reader:
         if value < CLOSING_LEAST and said.isdisjoint(CLOSERS) and not (asks and self.by_user):
             return
         weights = weigh(low, said)
-        kind, other = kinds_of(found, self.by_user, cue_names(weights))
+        kind, other, steady = kinds_of(found, self.by_user, cue_names(weights))
         if (
             asks
             and (weights.get("question", 0) >= 3 or (kind == "question" and value > 1))
@@ -141,7 +149,10 @@ class _Reader:
             if head and not _INTERROGATIVE.match(head) and not weights.get("request"):
                 self.read(head)
             return
-        if self.by_user:
+        kind = _settled(kind, weights, said)
+        if weights.get("request", 0) >= 3 and kind not in _ASKABLE and weights.get("reversal", 0) < 3:
+            return
+        if self.by_user or kind == "commitment":
             value += _push(weights, kind)
         closes = kind == "done" or weights.get("done", 0) >= 2 or weights.get("answer", 0) >= 2
         least = LEAST[self.by_user] if len(found) > 5 or max(weights.values(), default=0) >= 3 else SHORT_LEAST
@@ -174,7 +185,7 @@ class _Reader:
             kind = "commitment"  # "Kenji will cancel the subscription by Friday"
         if (
             kind == "reversal"
-            and weights.get("constraint", 0) >= 3
+            and (weights.get("constraint", 0) >= 3 or _NO_LONGER.search(low))
             and "," not in stripped
             and weights.get("decision", 0) < 2
         ):
@@ -185,11 +196,9 @@ class _Reader:
             or _POINTS_BACK.match(stripped) is not None
             or (kind == "question" and previous.endswith("?"))
         )
-        if kind in _LEANING and thin and self._leads(previous, kind):
+        if kind in _LEANING and thin and self.kept != previous and self._leads(previous, kind):
             told = f"{lead_stripped(previous).rstrip('.!? ')}: {told}"
             sentence = f"{previous} {sentence}"
-            if self.found and self.kept == previous:
-                self.found.pop()
         gone = ""
         turned = weights.get("reversal", 0)
         if (
@@ -199,9 +208,10 @@ class _Reader:
             or (turned >= 3 and (kind in _TURNABLE or _NOW.search(told) or self.by_user))
         ):
             holds, gone = outcome(told)
-            if kind not in ("commitment", "constraint", "question") or (holds != told and anew(holds)):
-                kind = "reversal"
-            told, gone = holds, gone or sentence[:160].lower()
+            if kind in _TURNING or (holds != told and anew(holds)):
+                kind, told, gone = "reversal", holds, gone or sentence[:160].lower()
+            else:
+                gone = ""
         if (
             kind in ("decision", "reversal", "fact")
             and self.found
@@ -238,7 +248,8 @@ class _Reader:
                 if weights.get("preference", 0) >= 3
                 else section
             )
-        doubt = "" if gone or kind in ("commitment", "question") else sentence[:160].lower()
+        doubtful = steady < STEADY or bygone(sentence) or anew(sentence)
+        doubt = sentence[:160].lower() if doubtful and not gone and kind not in ("commitment", "question") else ""
         self.found.append(
             Candidate(section, line, self.sources, kind in _LASTING, gone, closes, confidence, tentative, doubt)
         )
@@ -258,7 +269,7 @@ class _Reader:
 
     def _foreign(self, text: str, low: str, said: frozenset[str], asks: bool) -> None:
         """Other languages by their explicit marks alone, in the words they were said in."""
-        weights = weigh(low, said)
+        weights = weigh(low, said, abroad=True)
         known = [kind for kind in _FOREIGN_ORDER if weights.get(kind, 0) >= 3 and (not asks or kind == "question")]
         kind = known[0] if known else "artifact" if identifiers(text) and not asks else ""
         if kind:
@@ -278,7 +289,8 @@ class _Reader:
         value: list[float] = []
         for part in parts:
             found = tokens(part)
-            value.append(worth(found, self.by_user) + exactness(found))
+            outright = weigh(part.lower(), words_of(part.lower())).get(kind, 0) >= 3
+            value.append(worth(found, self.by_user) + exactness(found) + 2 * outright)
         best = value.index(max(value))
         kept = {best}
         if best and _POINTS_BACK.search(parts[best]):
@@ -293,6 +305,17 @@ class _Reader:
         return ", ".join(parts[at] for at in sorted(kept))
 
 
+def _settled(kind: str, weights: dict[str, int], said: frozenset[str]) -> str:
+    """The kind of a sentence, where outright words leave no doubt."""
+    if weights.get("preference", 0) >= 2 and not said.isdisjoint(_LASTS) and kind in ("commitment", "decision", "goal"):
+        return "preference"
+    if kind == "preference" and "never" in said:
+        return "fact" if "been" in said else "constraint" if "we" in said else kind
+    if kind == "decision" and weights.get("goal", 0) >= 3 and weights.get("decision", 0) < 2:
+        return "goal"
+    return kind
+
+
 def _push(weights: dict[str, int], kind: str) -> float:
     """What outright words add to the worth of a sentence, or take from it."""
     push = 0.0
@@ -302,7 +325,9 @@ def _push(weights: dict[str, int], kind: str) -> float:
         push -= 1.5
     if weights.get("remark", 0) >= 3:
         push -= 3.0
-    if weights.get("request", 0) >= 3 and not (kind in ("preference", "constraint", "reversal") and weights.get(kind, 0) >= 2):
+    if weights.get("request", 0) >= 3 and not (
+        kind in ("preference", "constraint", "reversal") and weights.get(kind, 0) >= 2
+    ):
         push -= 2.0
     return push
 

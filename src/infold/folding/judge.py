@@ -10,10 +10,14 @@ import json
 from importlib.resources import files
 
 _UNITS = frozenset(
-    ["euro", "euros", "eur", "dollars", "dollar", "usd", "pounds", "pound", "gbp", "chf", "percent", "gb", "mb", "tb", "kb", "kg", "g", "km", "cm", "mm", "m", "litres", "liters", "ml", "minutes", "minute", "mins", "min", "hours", "hour", "hrs", "h", "days", "day", "weeks", "week", "months", "month", "years", "year", "people", "persons", "guests", "seats", "users", "rooms", "nights", "pages", "words", "items", "units", "licences", "licenses", "degrees", "mg", "k", "sqm", "miles", "metres", "meters"]
+    "euro euros eur dollars dollar usd pounds pound gbp chf percent gb mb tb kb kg g km cm mm m litres liters ml "
+    "minutes minute mins min hours hour hrs h days day weeks week months month years year people persons guests "
+    "seats users rooms nights pages words items units licences licenses degrees mg k sqm miles metres meters".split()
 )
 _DAYS = frozenset(
-    ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday", "mon", "tue", "tues", "wed", "thu", "thurs", "fri", "sat", "sun", "january", "february", "march", "april", "june", "july", "august", "september", "october", "november", "december", "jan", "feb", "apr", "jun", "jul", "aug", "sep", "sept", "oct", "nov", "dec"]
+    "monday tuesday wednesday thursday friday saturday sunday mon tue tues wed thu thurs fri sat sun january "
+    "february march april june july august september october november december jan feb apr jun jul aug sep sept oct "
+    "nov dec".split()
 )
 _EDGES = ".,;:!?()[]{}\"“”«»'…*_<>"
 
@@ -133,8 +137,8 @@ def worth(found: list[str], by_user: bool) -> float:
     return bias + sum(known) / (len(known) + 1) ** 0.5
 
 
-def kinds_of(found: list[str], by_user: bool, cues: list[str]) -> tuple[str, str]:
-    """What a sentence that is worth it is, and what else it could be."""
+def kinds_of(found: list[str], by_user: bool, cues: list[str]) -> tuple[str, str, float]:
+    """What a sentence that is worth it is, what else it could be, and how far it is from being a reversal."""
     labels, models = _model()
     _, _, bias, kinds = models[by_user]
     known = [kinds[name] for name in {*features(found), *cues} if name in kinds]
@@ -144,4 +148,4 @@ def kinds_of(found: list[str], by_user: bool, cues: list[str]) -> tuple[str, str
         for at, weight in pairs:
             scores[at] += weight * norm
     first, second = sorted(range(len(scores)), key=lambda at: -scores[at])[:2]
-    return labels[first], labels[second]
+    return labels[first], labels[second], scores[first] - scores[labels.index("reversal")]

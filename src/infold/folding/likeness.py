@@ -9,11 +9,31 @@ from infold.folding.judge import common
 from infold.items import normal
 
 _SMALL_WORDS = frozenset(
-    ["a", "an", "and", "are", "as", "at", "be", "been", "being", "but", "by", "can", "did", "do", "does", "for", "from", "had", "has", "have", "he", "her", "him", "his", "how", "i", "if", "in", "into", "is", "it", "its", "me", "my", "no", "not", "of", "off", "on", "or", "our", "out", "she", "so", "some", "than", "that", "the", "their", "them", "then", "there", "these", "they", "this", "those", "to", "too", "up", "us", "was", "we", "were", "what", "when", "where", "which", "while", "who", "will", "with", "would", "you", "your", "user", "user's", "assistant", "assistant's", "shall", "should", "could", "may", "might", "must", "am", "i'm", "i'll", "i've", "we'll", "we're", "we've", "it's", "that's", "let's", "let", "about", "all", "also", "any", "because", "still", "just", "yet", "now", "only", "more", "most", "much", "very", "one", "other", "such", "own", "same", "s", "t", "ll", "re", "ve", "d", "m", "don", "isn", "wasn", "aren", "couldn", "hasn", "haven", "doesn", "won", "wouldn", "didn", "weren", "shouldn"]
+    "a an and are as at be been being but by can did do does for from had has have he her him his how i if in into "
+    "is it its me my no not of off on or our out she so some than that the their them then there these they this "
+    "those to too up us was we were what when where which while who will with would you your user user's assistant "
+    "assistant's shall should could may might must am i'm i'll i've we'll we're we've it's that's let's let about "
+    "all also any because still just yet now only more most much very one other such own same s t ll re ve d m don "
+    "isn wasn aren couldn hasn haven doesn won wouldn didn weren shouldn".split()
 )
 # Too common in what people do to tell one task from another.
 GENERIC = frozenset(
-    ["send", "sent", "call", "booke", "book", "pay", "paid", "order", "buy", "bought", "get", "got", "make", "made", "check", "finish", "done", "complete", "ask", "write", "wrote", "e-mail", "email", "prepare", "review", "take", "took", "bring", "pick", "set", "sort", "handle", "need", "go", "went", "come", "give", "look", "work", "use", "put", "keep", "new", "week", "month", "day", "morning", "evening", "afternoon", "night", "today", "tomorrow", "tonight", "end", "date", "time", "next", "mon", "tue", "wed", "thu", "fri", "sat", "sun", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday", "january", "february", "march", "april", "june", "july", "august", "september", "october", "november", "december", "jan", "feb", "mar", "apr", "jun", "jul", "aug", "sep", "oct", "nov", "dec", "before", "after", "until", "due", "latest", "plan", "decide", "decision", "decided", "choose", "choice", "option", "final", "instead", "change", "switch", "first", "last", "already", "finally", "yesterday", "question", "answer", "open", "know", "knew", "find", "found", "whether", "confirm", "confirmed", "settle", "sorted", "clear", "unclear", "thing", "stuff", "bit", "swap", "plan", "result", "issue", "straight", "try", "again", "info", "nothing", "know", "news", "update", "spoke", "great", "good", "myself", "official", "colleague", "responsible", "takes", "leave", "quick", "still", "remains", "step", "commitment", "action", "next", "side", "between", "report", "unresolved", "pending", "side", "stage", "website", "silent", "flag", "park", "point", "mark", "behind", "written", "nowhere", "everywhere", "number", "told", "tell", "people", "consider", "word", "latest", "deadline", "job", "court", "ball", "unnecessary", "become", "happen", "establish", "ring", "rang", "phone", "phoned", "sat", "yesterday", "treat", "say", "said", "mistake", "wrong", "right", "actual", "current", "ignore", "former", "earlier", "overrule", "veto", "vote", "stand", "void", "reverse", "decision", "mind", "move", "handy", "easier", "tick", "strike", "cross", "off", "wrap", "forget", "worry", "complete", "finished", "cancelled", "dealt", "care", "taken", "mark", "remove", "anymore", "longer", "reply", "replied", "mystery", "solved", "turn", "learn", "mail", "couldn't", "hasn't", "haven't", "doesn't", "don't", "isn't", "nobody", "anything", "something", "everything", "promise", "remind", "remember", "list", "task", "item", "waiting", "pending", "hear", "heard", "back"]
+    "yes yeah yep nope noted understood thanks thank okay send sent call booke book pay paid order buy bought get got make made check finish done complete ask write "
+    "wrote e-mail email prepare review take took bring pick set sort handle need go went come give look work use "
+    "put keep new week month day morning evening afternoon night today tomorrow tonight end date time next mon tue "
+    "wed thu fri sat sun monday tuesday wednesday thursday friday saturday sunday january february march april june "
+    "july august september october november december jan feb mar apr jun jul aug sep oct nov dec before after until "
+    "due latest plan decide decision decided choose choice option final instead change switch first last already "
+    "finally yesterday question answer open know knew find found whether confirm confirmed settle sorted clear "
+    "unclear thing stuff bit swap plan result issue straight try again info nothing know news update spoke great "
+    "good myself official colleague responsible takes leave quick still remains step commitment action next side "
+    "between report unresolved pending side stage website silent flag park point mark behind written nowhere "
+    "everywhere number told tell people consider word latest deadline job court ball unnecessary become happen "
+    "establish ring rang phone phoned sat yesterday treat say said mistake wrong right actual current ignore former "
+    "earlier overrule veto vote stand void reverse decision mind move handy easier tick strike cross off wrap "
+    "forget worry complete finished cancelled dealt care taken mark remove anymore longer reply replied mystery "
+    "solved turn learn mail couldn't hasn't haven't doesn't don't isn't nobody anything something everything "
+    "promise remind remember list task item waiting pending hear heard back".split()
 )
 _STOP = r"(?=$|[,.;:()–—→=]| (?:is|are|was|will|because|since|so|and|but|from|at|on|by|in|now|then|instead|after|we|i|it|has|have|question|debate|discussion|thing|decision|front|issue|matter|topic|options?|when|where|if|up|with|seven|to)\b)"
 _NOUNS = r"(?P<own>our |the |my |user's )?(?:new )?(?P<topic>[a-z][\w'-]*(?: [\w'-]+){0,3}?)"
@@ -107,22 +127,36 @@ def topics(text: str) -> list[str]:
     """What a decision may be about, likeliest first."""
     every = [match for pattern in _TOPICS for match in pattern.finditer(text)]
     found = [match for match in every if words(match["topic"]) - GENERIC and not _NO_TOPIC.search(match["topic"])]
-    return [match["topic"] for match in sorted(found, key=lambda match: not match["own"])]  # "the budget" before "budget"
+    return [
+        match["topic"] for match in sorted(found, key=lambda match: not match["own"])
+    ]  # "the budget" before "budget"
 
 
 _SEGMENT = re.compile(
-    r"(,|;|:| – | — | - |\(|\)|\b(?:but|so|and|instead of|rather than|in favou?r of|over to|because|after all)\b)",
+    r"(,|;|:| – | — | - |\(|\)|\b(?:but|so|and|hence|therefore|then|which|instead of|rather than|in favou?r of|over to|because|after all)\b)",
     re.IGNORECASE,
 )
 _LINKS = frozenset(
-    ["instead", "of", "rather", "than", "not", "no", "longer", "from", "over", "drop", "dropped", "ditch", "ditched", "scrap", "scrapped", "replace", "replaces", "replaced", "replacing", "swap", "swapped", "forget", "away", "switch", "switched", "moved", "goodbye", "swapping", "dropping", "ditching", "scrapping", "replacing", "cancelled", "cancel", "remember", "about", "isn't", "wasn't", "is", "was", "are", "were", "out", "off", "dead", "gone", "earlier", "old", "previous", "original", "former", "the", "our", "my", "in", "place", "lieu", "and", "but", "so", "said", "beats"]
+    "instead of rather than not no longer from over drop dropped ditch ditched scrap scrapped replace replaces "
+    "replaced replacing swap swapped forget away switch switched moved goodbye swapping dropping ditching scrapping "
+    "replacing cancelled cancel remember about isn't wasn't is was are were out off dead gone earlier old previous "
+    "original former the our my in place lieu and but so said beats".split()
 )
+
+
+def value_of(decision: str) -> frozenset[str]:
+    """The words of a decision beside its topic."""
+    return words(decision) - words(about(decision)) - GENERIC
 
 
 def without(text: str, old: str) -> str:
     """A reversal's text without the value it overturns, which is what it shares with the old line beside the topic."""
-    topic = words(about(old))
-    value = words(old) - topic - GENERIC
+    value = value_of(old)
+    pieces = [piece.strip() for piece in _SEGMENT.split(text) if words(piece)]
+    holds = [piece for piece in pieces if not words(piece) & telling(value)]
+    if len(holds) < len(pieces) and telling(words(" ".join(holds))):
+        rest = ", ".join(holds)
+        return rest[:1].upper() + rest[1:]
     kept: list[str] = []
     new = newly = False  # whether the word right before belongs to the new value, and is written large
     for word in text.split():

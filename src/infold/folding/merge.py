@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from infold.folding.cues import asks
-from infold.folding.likeness import GENERIC, about, figures, subject, telling, topics, without, words
+from infold.folding.likeness import GENERIC, about, figures, subject, telling, topics, value_of, without, words
 from infold.folding.reversals import anew, bygone, outcome
 from infold.items import CLOSING, FACT, LEAF, LONG, PINNED, Candidate, Item, block_tokens, line_tokens, normal, render
 from infold.tokens import count, excerpt
@@ -207,17 +207,19 @@ def _doubt(draft: _Draft, candidate: Candidate) -> Candidate:
     """A statement that names a decision as bygone, and something else in its place, overturns it."""
     if candidate.section == "open":
         return candidate
-    holds, _ = outcome(candidate.text)
-    decided = [draft.words[id] for id, item in draft.items.items() if item.section == "decisions"]
-    gone = words(candidate.doubts) - words(holds)
-    named = holds != candidate.text and bygone(candidate.doubts) and any(sum(map(draft.rarity, telling(known & gone))) >= 1 for known in decided)
+    said, mine = words(candidate.doubts), words(candidate.text)
+    decided = [item for item in draft.items.values() if item.section == "decisions"]
     subjects = [found for topic in topics(candidate.text) if len(found := words(topic) - GENERIC) > 1]
-    same = anew(candidate.doubts) and any(found <= known for found in subjects for known in decided)
-    if not (named or same):
-        _retell(draft, candidate)
-        return candidate
-    turned = replace(candidate, section="decisions", text=holds, replaces=candidate.doubts)
-    return replace(turned, text=_overturn(draft, turned))
+    for item in decided:
+        known = draft.words[item.id]
+        named = telling(value_of(item.text)) & said and telling(mine - known)
+        if named or (anew(candidate.doubts) and any(found <= known for found in subjects)):
+            holds, _ = outcome(candidate.text)
+            text = holds if named and bygone(candidate.doubts) and telling(words(holds) - known) else candidate.text
+            turned = replace(candidate, section="decisions", text=text, replaces=candidate.doubts)
+            return replace(turned, text=_overturn(draft, turned))
+    _retell(draft, candidate)
+    return candidate
 
 
 def _retell(draft: _Draft, candidate: Candidate) -> None:

@@ -27,8 +27,13 @@ MAY_IDENTIFY = re.compile(r"[@#/]|[A-Z][A-Z\d]|\d[A-Z]|[A-Z][-_]\d|\.\w|v\d|\d{6
 FIGURE = re.compile(r"[$€£]\s?\d[\d,.]*\d?|\b\d[\d,.:/-]*\d\b|\b\d+\s?%|\b\d+\b")
 
 
+_AFTER_HAN = re.compile(r"(?<=[\u3400-\u9fff])(?=[A-Za-z0-9#])|(?<=[A-Za-z0-9])(?=[\u3400-\u9fff])")
+
+
 def identifiers(text: str) -> list[str]:
     """References, files, versions and addresses, in order, each once."""
     if not MAY_IDENTIFY.search(text):
         return []
+    if not text.isascii():
+        text = _AFTER_HAN.sub(" ", text)
     return [*dict.fromkeys(found.rstrip(".,;:!?)'") for found in IDENTIFIER.findall(text))]

@@ -10,7 +10,7 @@ from infold.folding.telling import without_change
 # Where the name of the old thing ends.
 _NEXT = r"(?=\s+(?:we|i|let's|and|but|because|so|for|then|as|since|in favou?r|with|to|on|at|it|now|any ?more|the|they|our|he|she)\b|[,.;:!?)]|\s[–—-]|$)"
 _OLD = re.compile(
-    rf"(?:\b(?:instead of|rather than|in place of|in lieu of|and not|but not|away from|than)|, (?:now )?not|(?<!is)(?<!are)(?<!was)(?<!'s)(?<!do)(?<!does)(?<!will)(?<!can)(?<!must)(?<!may) not(?= [\w .-]{{2,30}}$))\s+(?:the |our |my |using |going with |a )?([\w][^,.;:!?()–—]{{1,40}}?){_NEXT}",
+    rf"(?:\b(?:instead of|rather than|in place of|in lieu of|and not|but not|away from|(?<!more )(?<!less )(?<!later )(?<!longer )(?<!fewer )(?<!earlier )(?<!bigger )(?<!better )than)|, (?:now )?not|(?<!is)(?<!are)(?<!was)(?<!'s)(?<!do)(?<!does)(?<!will)(?<!can)(?<!must)(?<!may) not(?! to\b)(?= [\w .-]{{2,30}}$))\s+(?:the |our |my |using |going with |a )?([\w][^,.;:!?()–—]{{1,40}}?){_NEXT}",
     re.IGNORECASE,
 )
 _FROM_TO = re.compile(r"\bfrom\s+(?:the )?([\w][^,.;:!?()–—]{1,40}?)\s+(?:over )?to\s+", re.IGNORECASE)
@@ -30,19 +30,23 @@ _YIELDS = re.compile(
     re.IGNORECASE,
 )
 _FIRST_OLD = re.compile(r"^(?:rather than|instead of|not|no(?: more)?) [^,;–—]{3,60}[,;–—] *(.{4,})$", re.IGNORECASE)
-_ANEW = re.compile(r"\b(?:now|instead|after all|from now on|from here on|as of (?:today|now)|henceforth|this time)\b", re.IGNORECASE)
-_NOW = re.compile(r"\b(?:now|instead|it is|it's|it'll be|after all|from now on|becomes?|gets|makes? (?:it|that)|will be|back to)\b", re.IGNORECASE)
+_ANEW = re.compile(
+    r"\b(?:now|instead|after all|from now on|from here on|as of (?:today|now)|henceforth|this time)\b", re.IGNORECASE
+)
+_NOW = re.compile(
+    r"\b(?:now|instead|it is|it's|it'll be|after all|from now on|becomes?|gets|makes? (?:it|that)|will be|back to)\b",
+    re.IGNORECASE,
+)
 _PIECE = re.compile(r"\s*(?:[,;:()](?!\d)|\s[–—-]{1,2}\s|—|\b(?:and|so|but|hence|therefore|then)\b)\s*", re.IGNORECASE)
 # How people speak of what is no longer meant.
 _BYGONE = re.compile(
     r"\b(?:not|n't|no longer|isn't|wasn't|aren't|weren't|didn't|doesn't|don't|won't|can't|too (?:expensive|slow|small|big|late|heavy|loud|pricey)|fell through|vetoed|is out|are out|'s out|out of|(?<!-)off(?! to)|dead|gone(?! (?:for|with|over|to|back))|back(?:ed|ing) out|talked|let (?:us|me) down|mistake"
     r"|wrong|forget|i said|we said|told you|remember|tak(?:e|ing) back|goodbye|bye|cancel\w*|scrap\w*|drop\w*|ditch\w*|strike|ignore|disregard|said no|went badly|badly|void|revers\w+|nobody|original(?:ly)?|earlier|former|old|previous|initially|was going|were going|used to|away from"
-    r"|flopped|failed|ruled out|second thoughts|minds?|rethink|no more|axed|thr[eo]wn?|tore|torn|collapsed|given up|gave up|withdrew|pulled out|used to|formerly|had (?:decided|planned|settled|told|picked|booked|agreed|the)|(?:we|i|they)'d (?:settled|decided|planned|agreed|picked|booked|said)|were for|changed tack|over the|sold out|discontinued|unavailable|no good|make the cut|lost out|outvoted|bumped|rejected|declined|turned down|(?:was|were) (?:the|our|my|to be|meant|supposed|too|going)|had been|at first|no-go|knocked|kicked|benched|part(?:ed|ing) (?:ways|company)|moved on from|walked away|jumped ship"
+    r"|flopped|failed|ruled out|second thoughts|minds?|rethink|no more(?! than)|axed|thr[eo]wn?|tore|torn|collapsed|given up|gave up|withdrew|pulled out|used to|formerly|had (?:decided|planned|settled|told|picked|booked|agreed|the)|(?:we|i|they)'d (?:settled|decided|planned|agreed|picked|booked|said)|were for|changed tack|over the|sold out|discontinued|unavailable|no good|make the cut|lost out|outvoted|bumped|rejected|declined|turned down|(?:was|were) (?:the|our|my|to be|meant|supposed|too|going)|had been|at first|no-go|knocked|kicked|benched|part(?:ed|ing) (?:ways|company)|moved on from|walked away|jumped ship"
     r"|farewell|adieu|undo|undone|retract\w*|withdraw\w*|my earlier|previously|erase|delete|cross(?:ed)? out|cooled on|soured on|lost (?:faith|interest)|fed up|unsuitable|impractical|(?:bad|wrong) call|regret\w*|retired|sunset|phased out|dump\w*|binn?(?:ed|ing)?|cann?(?:ed|ing)|shelv\w+|abandon\w*|history|wasn't|out the window|off the (?:table|menu|list)|up in smoke|came to nothing|let go"
     r"|loses?|lost|last (?:week|time|month)'s|first (?:choice|pick|idea|plan)|reopened|overruled|contrary|disappointed|disappointing|instead of|rather than|over with)\b|n't\b",
     re.IGNORECASE,
 )
-
 
 
 def bygone(text: str) -> bool:

@@ -12,7 +12,7 @@ _LONGEST = 20  # words of an item
 
 # Openings and politeness that carry nothing.
 _LEAD = re.compile(
-    r"^(?:(?:well|ok(?:ay)?|so|and|but|also|oh|ah|hm+|yes|yeah|yep|no|nope|sure|right|great|perfect|thanks(?: a lot| so much| again)?|thank you(?: so much)?"
+    r"^(?:(?:well|you know|sorry(?: about that)?|ok(?:ay)?|so|and|but|also|oh|ah|hm+|yes|yeah|yep|no|nope|sure|right|great|perfect|thanks(?: a lot| so much| again)?|thank you(?: so much)?"
     r"|hi(?: there| again| all)?|hello|hey|by the way|btw|anyway|in fact|of course|good|alright|fine|cool|nice|please|pls|listen|look|fyi|ps|p\.s|nb|then|plus|now"
     r"|(?:just )?(?:a |one )?(?:quick|small|little|last|final|important|brief|another|minor|side) (?:note|one|update|heads[- ]up|thing|point|correction|reminder|question|addition|detail|fact|aside)"
     r"|one (?:more|other|last|final) (?:thing|point|detail)|another thing|heads[- ]up|note to self|before i forget(?: it)?|lest i forget"
@@ -29,7 +29,13 @@ _LEAD = re.compile(
 )
 _FIRST = re.compile(r"[\w'.]+")
 _LEADS = frozenset(
-    ["well", "ok", "okay", "so", "and", "but", "also", "oh", "ah", "hm", "hmm", "hmmm", "yes", "yeah", "yep", "no", "nope", "sure", "right", "great", "perfect", "thanks", "thank", "hi", "hello", "hey", "by", "btw", "anyway", "in", "of", "good", "alright", "fine", "cool", "nice", "please", "pls", "listen", "look", "fyi", "ps", "p.s", "nb", "then", "plus", "now", "just", "a", "one", "quick", "small", "little", "last", "final", "important", "brief", "another", "minor", "side", "heads", "note", "before", "lest", "for", "to", "as", "like", "keep", "bear", "remember", "be", "i", "we", "it's", "its", "worth", "let", "you", "if", "while", "speaking", "on", "update", "bad", "i'm", "the", "long", "fun", "truth", "honestly", "frankly", "importantly", "actually", "basically", "obviously", "luckily", "sadly", "unfortunately", "fortunately", "anyhow", "incidentally", "again", "first", "firstly", "second", "secondly", "finally", "lastly", "not", "did", "context", "background", "some", "about", "reminder", "correction", "attention", "careful", "everyone", "team", "guys", "folks"]
+    "well you sorry ok okay so and but also oh ah hm hmm hmmm yes yeah yep no nope sure right great perfect thanks thank hi "
+    "hello hey by btw anyway in of good alright fine cool nice please pls listen look fyi ps p.s nb then plus now "
+    "just a one quick small little last final important brief another minor side heads note before lest for to as "
+    "like keep bear remember be i we it's its worth let you if while speaking on update bad i'm the long fun truth "
+    "honestly frankly importantly actually basically obviously luckily sadly unfortunately fortunately anyhow "
+    "incidentally again first firstly second secondly finally lastly not did context background some about reminder "
+    "correction attention careful everyone team guys folks".split()
 )
 # The same words can open a statement as part of it: "no meat", "now that", "first class", "please call".
 _LEAD_KEEP = re.compile(
@@ -43,11 +49,14 @@ _TAIL = re.compile(
     re.IGNORECASE,
 )
 _TAILS = frozenset(
-    ["thanks", "thank", "you", "lot", "much", "advance", "cheers", "please", "pls", "ok", "okay", "right", "way", "btw", "fyi", "though", "said", "mentioned", "agreed", "fine", "alright", "know", "course", "obviously", "honestly", "think", "guess", "record", "matters", "it", "wondering", "helps", "up", "asks", "lol", "haha", "anyway", "too", "well", "far", "moment", "then", "mind", "note", "remember", "that", "forget", "now", "worth", "fwiw", "worries", "sorry", "promise", "god", "finally"]
+    "thanks thank you lot much advance cheers please pls ok okay right way btw fyi though said mentioned agreed "
+    "fine alright know course obviously honestly think guess record matters it wondering helps up asks lol haha "
+    "anyway too well far moment then mind note remember that forget now worth fwiw worries sorry promise god "
+    "finally".split()
 )
 _ARTICLE = re.compile(r"^(?:the|a|an)\s+", re.IGNORECASE)
 _ARTICLES = frozenset(["the", "a", "an"])
-_SMALL = frozenset(["that", "of", "is", "are", "was", "were", "has", "have", "been", "we", "so", "and", "then", "there", "it", "to", "also"])
+_SMALL = frozenset("that of is are was were has have been we so and then there it to also".split())
 _IDLE = re.compile(
     r"\b(?:please|really|just|very|quite|actually|basically|simply|kind of|sort of|absolutely|definitely|certainly|honestly|literally|pretty|totally|completely|also|though|anyway|by the way|of course|so far)\s+",
     re.IGNORECASE,
@@ -71,7 +80,19 @@ _AUXILIARY = {
 _ADVERBS = "always|never|usually|really|still|also|only|strongly|now|already|then|just|currently|mostly|generally|normally|typically|often|both|all|mainly|actually|definitely|absolutely|simply|especially|particularly|honestly|truly|finally|recently|sometimes|rarely|hardly|almost always"
 _BASE_FORMS = frozenset(
     # Verbs that take an -s in the third person; whatever is not here stays as it was said.
-    ["accept", "add", "adore", "agree", "aim", "allow", "answer", "appreciate", "arrange", "ask", "assume", "attend", "avoid", "bake", "bear", "believe", "belong", "book", "bring", "build", "buy", "call", "care", "carry", "change", "charge", "check", "choose", "clean", "climb", "collect", "come", "commute", "consider", "contact", "cook", "count", "cover", "crave", "cycle", "dance", "deal", "decide", "deliver", "depend", "deserve", "design", "detest", "develop", "dislike", "draw", "dream", "dress", "drink", "drive", "earn", "eat", "edit", "enjoy", "expect", "favour", "favor", "fear", "feel", "file", "find", "finish", "fix", "fly", "follow", "forget", "get", "give", "go", "grow", "handle", "hate", "head", "hear", "help", "hire", "hold", "hope", "host", "insist", "intend", "invest", "keep", "know", "lead", "learn", "leave", "lend", "like", "listen", "live", "loathe", "look", "lose", "love", "maintain", "make", "manage", "mean", "meet", "mind", "miss", "move", "need", "offer", "open", "order", "organise", "organize", "owe", "own", "paint", "park", "pay", "plan", "play", "practise", "practice", "prefer", "prepare", "promise", "pull", "push", "raise", "read", "reckon", "rely", "remember", "rent", "report", "require", "resent", "respect", "return", "ride", "run", "say", "schedule", "see", "sell", "send", "serve", "set", "share", "show", "sing", "sit", "skip", "sleep", "smoke", "speak", "spend", "stand", "start", "stay", "steer", "stick", "stop", "store", "study", "suffer", "support", "suspect", "swear", "swim", "take", "talk", "teach", "tell", "tend", "think", "track", "train", "travel", "treat", "trust", "try", "turn", "type", "understand", "use", "value", "visit", "volunteer", "wait", "wake", "walk", "want", "wash", "watch", "wear", "wish", "wonder", "work", "worry", "write", "hail", "reside", "commit", "coach", "freelance", "garden", "knit", "sew", "specialise", "specialize", "sponsor", "swap", "tolerate", "translate", "tutor", "vote"]
+    "accept add adore agree aim allow answer appreciate arrange ask assume attend avoid bake bear believe belong "
+    "book bring build buy call care carry change charge check choose clean climb collect come commute consider "
+    "contact cook count cover crave cycle dance deal decide deliver depend deserve design detest develop dislike "
+    "draw dream dress drink drive earn eat edit enjoy expect favour favor fear feel file find finish fix fly follow "
+    "forget get give go grow handle hate head hear help hire hold hope host insist intend invest keep know lead "
+    "learn leave lend like listen live loathe look lose love maintain make manage mean meet mind miss move need "
+    "offer open order organise organize owe own paint park pay plan play practise practice prefer prepare promise "
+    "pull push raise read reckon rely remember rent report require resent respect return ride run say schedule see "
+    "sell send serve set share show sing sit skip sleep smoke speak spend stand start stay steer stick stop store "
+    "study suffer support suspect swear swim take talk teach tell tend think track train travel treat trust try "
+    "turn type understand use value visit volunteer wait wake walk want wash watch wear wish wonder work worry "
+    "write hail reside commit coach freelance garden knit sew specialise specialize sponsor swap tolerate translate "
+    "tutor vote".split()
 )
 _CONTRACTIONS = ((re.compile(r"\bI'm\b", re.IGNORECASE), "is"), (re.compile(r"\bI've\b", re.IGNORECASE), "has"), (re.compile(r"\bI'll\b", re.IGNORECASE), "will"), (re.compile(r"\bI'd\b", re.IGNORECASE), "would"))  # fmt: skip
 _I_VERB = re.compile(rf"(?<!Level )(?<!Part )(?<!Phase )(?<!Type )(?<!Class )\b[Ii] ((?:(?:{_ADVERBS}) )*)([\w']+)")
