@@ -52,6 +52,7 @@ _TURNABLE = frozenset(["fact", "goal", "preference", "artifact"])
 _TURNING = frozenset(
     ["reversal", "decision", "fact", "goal", "artifact"]
 )  # that are a change of mind if they speak of one
+_ABOUT_USER = re.compile(r"User (?:(?:now|no longer|doesn't|has|is) )*(?:lives?|liv(?:es|ing)|moved|works?|working|in\b|prefers?|likes?|drinks?|eats?|speaks?|married|single)|User's (?:name|job|address|last name)\b")
 _NO_LONGER = re.compile(r"\bno longer\b|\bany ?more\b")
 _NOW = re.compile(
     r"\b(?:now|it is|it's|becomes?|is in|are in|go(?:ing)? (?:for|with)|taking|instead|switch\w*|settled|from here on|from now on)\b",
@@ -212,15 +213,11 @@ class _Reader:
                 kind, told, gone = "reversal", holds, gone or sentence[:160].lower()
             else:
                 gone = ""
-        if (
-            kind in ("decision", "reversal", "fact")
-            and self.found
-            and self.found[-1].replaces
-            and self.overturned == previous
-        ):
-            gone = f"{self.found.pop().replaces} {gone}".strip()  # two sentences, one change
-            kind = "reversal"
-        if gone:
+        if kind in ("decision", "reversal", "fact") and previous and self.overturned == previous:
+            if self.found and self.kept == previous:
+                self.found.pop()  # two sentences, one change
+            gone, kind = f"{previous[:160].lower()} {gone}".strip(), "reversal"
+        if gone or (turned >= 3 and bygone(sentence)):
             self.overturned = sentence
         line = tell(told, sentence, self.speaker, self.listener, kind, self.at)
         content, shapes = len(words(line) - GENERIC), tokens(line)
@@ -240,14 +237,8 @@ class _Reader:
         ):
             line = shorten(f"{self.found.pop().text}; {line}", f"{previous} {sentence}")  # two sentences, one decision
         self.kept = self.previous
-        if kind == "reversal":  # of what is not a decision
-            section = (
-                "facts"
-                if weights.get("biography", 0) >= 3
-                else "goals"
-                if weights.get("preference", 0) >= 3
-                else section
-            )
+        if kind == "reversal" and _ABOUT_USER.match(line):  # of what is not a decision
+            section = "goals" if weights.get("preference", 0) >= 3 else "facts"
         doubtful = steady < STEADY or bygone(sentence) or anew(sentence)
         doubt = sentence[:160].lower() if doubtful and not gone and kind not in ("commitment", "question") else ""
         self.found.append(
@@ -320,7 +311,7 @@ def _push(weights: dict[str, int], kind: str) -> float:
     """What outright words add to the worth of a sentence, or take from it."""
     push = 0.0
     if weights.get(kind, 0) >= (2 if kind == "reversal" else 3):
-        push += 1.0
+        push += 1.5 if kind == "reversal" else 1.0
     if weights.get("unreal", 0) >= 3:
         push -= 1.5
     if weights.get("remark", 0) >= 3:

@@ -41,7 +41,7 @@ _TOPICS = [
     re.compile(pattern, re.IGNORECASE)
     for pattern in (
         r"(?P<own>\()(?P<topic>[a-z][\w '-]{2,30})\)$",
-        rf"(?<!go )(?<!went )(?<!gone )(?<!going )(?<!down )(?<!opted )(?<!settled )(?<!opting )\b(?:for|as|regarding|concerning|about|com(?:es|ing) to|came to|as regards) {_NOUNS}{_STOP}",
+        rf"(?:(?<!go )(?<!went )(?<!gone )(?<!going )(?<!down )(?<!opted )(?<!settled )(?<!opting )\bfor|\b(?:as|regarding|concerning|about|com(?:es|ing)(?: to)?|came(?: to)?|as regards)) {_NOUNS}{_STOP}",
         rf"(?<!off )(?<!sold )(?<!hands )(?<!fell )(?<!settled )(?<!agreed )(?<!landed )(?<!decided )(?<!voted )(?<!set )\b(?:on|won|closes|close) {_NOUNS}{_STOP}",
         r"^(?:topic )?(?P<own>the |our |user's )?(?P<topic>[a-z][\w'-]*(?: [\w'-]+){0,2}?)(?::| =| →| –)\s",
         r"(?:^|[:,;–] )(?P<own>the |our |user's )?(?P<topic>[a-z][\w'-]*(?: [\w'-]+){0,2}?) (?:is|are|will be|shall be|becomes?|is going to be|has been|question|decision|thing|debate)\b",
@@ -133,7 +133,7 @@ def topics(text: str) -> list[str]:
 
 
 _SEGMENT = re.compile(
-    r"(,|;|:| – | — | - |\(|\)|\b(?:but|so|and|hence|therefore|then|which|instead of|rather than|in favou?r of|over to|because|after all)\b)",
+    r"(,|;|:| – | — | - | -> | → |\(|\)|\b(?:but|so|and|hence|therefore|then|which|instead of|rather than|in favou?r of|over to|because|after all)\b)",
     re.IGNORECASE,
 )
 _LINKS = frozenset(
@@ -149,9 +149,8 @@ def value_of(decision: str) -> frozenset[str]:
     return words(decision) - words(about(decision)) - GENERIC
 
 
-def without(text: str, old: str) -> str:
+def without(text: str, value: frozenset[str]) -> str:
     """A reversal's text without the value it overturns, which is what it shares with the old line beside the topic."""
-    value = value_of(old)
     pieces = [piece.strip() for piece in _SEGMENT.split(text) if words(piece)]
     holds = [piece for piece in pieces if not words(piece) & telling(value)]
     if len(holds) < len(pieces) and telling(words(" ".join(holds))):

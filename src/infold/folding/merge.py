@@ -262,8 +262,8 @@ def _overturn(draft: _Draft, candidate: Candidate) -> str:
         draft.remove(item.id)
     text = candidate.text
     for item in hit:
-        text = without(text, item.text)
-    known = (topic for item in hit for topic in topics(item.text) if topic.islower() and not words(topic) & words(text))
+        text = without(text, gone if 0 < len(gone) <= 4 else value_of(item.text))
+    known = (topic for item in hit for topic in topics(item.text) if topic.islower() and len(words(topic)) > 1 and not words(topic) & words(text))
     carried = next(known, "")
     return f"{text} ({carried})" if carried else text
 

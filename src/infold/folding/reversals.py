@@ -8,21 +8,21 @@ from infold.folding.likeness import GENERIC, words
 from infold.folding.telling import without_change
 
 # Where the name of the old thing ends.
-_NEXT = r"(?=\s+(?:we|i|let's|and|but|because|so|for|then|as|since|in favou?r|with|to|on|at|it|now|any ?more|the|they|our|he|she)\b|[,.;:!?)]|\s[–—-]|$)"
+_NEXT = r"(?=\s+(?:we|i|let's|and|but|because|so|for|then|as|since|in favou?r|with|to|on|at|it|now|any ?more|the|they|our|he|she)\b|[,;:!?)]|\.(?!\w)|\s[–—-]|$)"
 _OLD = re.compile(
-    rf"(?:\b(?:instead of|rather than|in place of|in lieu of|and not|but not|away from|(?<!more )(?<!less )(?<!later )(?<!longer )(?<!fewer )(?<!earlier )(?<!bigger )(?<!better )than)|, (?:now )?not|(?<!is)(?<!are)(?<!was)(?<!'s)(?<!do)(?<!does)(?<!will)(?<!can)(?<!must)(?<!may) not(?! to\b)(?= [\w .-]{{2,30}}$))\s+(?:the |our |my |using |going with |a )?([\w][^,.;:!?()–—]{{1,40}}?){_NEXT}",
+    rf"(?:\b(?:instead of|rather than|in place of|in lieu of|and not|but not|away from|(?<!more )(?<!less )(?<!later )(?<!longer )(?<!fewer )(?<!earlier )(?<!bigger )(?<!better )than)|, (?:now )?not|(?<!is)(?<!are)(?<!was)(?<!'s)(?<!do)(?<!does)(?<!will)(?<!can)(?<!must)(?<!may) not(?! to\b)(?= [\w .-]{{2,30}}$))\s+(?:the |our |my |using |going with |a )?(\w(?:[^,.;:!?()–—]|\.(?=\w)){{1,40}}?){_NEXT}",
     re.IGNORECASE,
 )
-_FROM_TO = re.compile(r"\bfrom\s+(?:the )?([\w][^,.;:!?()–—]{1,40}?)\s+(?:over )?to\s+", re.IGNORECASE)
+_FROM_TO = re.compile(r"\bfrom\s+(?:the )?(\w(?:[^,.;:!?()–—]|\.(?=\w)){1,40}?)\s+(?:over )?to\s+", re.IGNORECASE)
 _SWAP = re.compile(
-    r"\b(?:(?:swap|replac|trad|substitut)(?:e|es|ed|ing|ped|ping)?\s+(?:out )?(?:the |our |my )?(?!to\b|over\b|from\b|back\b)([\w][^,.;:!?()–—]{1,40}?)\s+(?:for|with|by)"
-    r"|(?:ditch|drop|scrap|abandon|shelv|axe|bin)\w*\s+(?:the |our |my )?([\w][^,.;:!?()–—]{1,40}?)\s+(?:for|in favou?r of))\s+",
+    r"\b(?:(?:swap|replac|trad|substitut)(?:e|es|ed|ing|ped|ping)?\s+(?:out )?(?:the |our |my )?(?!to\b|over\b|from\b|back\b)(\w(?:[^,.;:!?()–—]|\.(?=\w)){1,40}?)\s+(?:for|with|by)"
+    r"|(?:ditch|drop|scrap|abandon|shelv|axe|bin)\w*\s+(?:the |our |my )?(\w(?:[^,.;:!?()–—]|\.(?=\w)){1,40}?)\s+(?:for|in favou?r of))\s+",
     re.IGNORECASE,
 )
 _FAVOURED = re.compile(r"\b(?:in favou?r of|given way to) (.+)$", re.IGNORECASE)
 # "Y replaces X" and "X makes way for Y".
 _OUSTS = re.compile(
-    r"^(.{2,60}?)\s+(?:(?:now |just |has |have |is |will )*(?:replac(?:es?|ed|ing)|supersed(?:es?|ed|ing)|tak(?:es?|ing) over from|took over from|oust(?:s|ed)|beats?|displac(?:es?|ed)|overtakes?|overtaken|outranks?|trumps?|edg(?:es?|ed) out|stands? in for|steps? in for))\s+(?:the |our )?(.+)$",
+    r"^(.{2,60}?)\s+(?:(?:now |just |has |have |is |will )*(?:replac(?:es|ed|ing)|supersed(?:es|ed|ing)|tak(?:es?|ing) over from|took over from|oust(?:s|ed)|beats?|displac(?:es?|ed)|overtakes?|overtaken|outranks?|trumps?|edg(?:es?|ed) out|stands? in for|steps? in for))\s+(?:the |our )?(.+)$",
     re.IGNORECASE,
 )
 _YIELDS = re.compile(
@@ -37,7 +37,7 @@ _NOW = re.compile(
     r"\b(?:now|instead|it is|it's|it'll be|after all|from now on|becomes?|gets|makes? (?:it|that)|will be|back to)\b",
     re.IGNORECASE,
 )
-_PIECE = re.compile(r"\s*(?:[,;:()](?!\d)|\s[–—-]{1,2}\s|—|\b(?:and|so|but|hence|therefore|then)\b)\s*", re.IGNORECASE)
+_PIECE = re.compile(r"\s*(?:[,;:()](?!\d)|\s->\s|→|\s[–—-]{1,2}\s|—|\b(?:and|so|but|hence|therefore|then)\b)\s*", re.IGNORECASE)
 # How people speak of what is no longer meant.
 _BYGONE = re.compile(
     r"\b(?:not|n't|no longer|isn't|wasn't|aren't|weren't|didn't|doesn't|don't|won't|can't|too (?:expensive|slow|small|big|late|heavy|loud|pricey)|fell through|vetoed|is out|are out|'s out|out of|(?<!-)off(?! to)|dead|gone(?! (?:for|with|over|to|back))|back(?:ed|ing) out|talked|let (?:us|me) down|mistake"
