@@ -201,15 +201,16 @@ class _Reader:
             told = f"{lead_stripped(previous).rstrip('.!? ')}: {told}"
             sentence = f"{previous} {sentence}"
         gone = ""
-        turned = weights.get("reversal", 0)
+        turned, top = weights.get("reversal", 0), max(weights.values(), default=0)
         if (
             kind == "reversal"
-            or (kind == "decision" and (turned or other == "reversal"))
+            or (kind == "decision" and (turned >= 3 or other == "reversal"))
             or (other == "reversal" and kind != "commitment" and bygone(sentence))
             or (turned >= 3 and (kind in _TURNABLE or _NOW.search(told) or self.by_user))
         ):
             holds, gone = outcome(told)
-            if kind in _TURNING or (holds != told and anew(holds)):
+            changes = kind in _TURNING or (kind not in ("commitment", "question") and holds != told and anew(holds))
+            if changes and not _loses(told, holds):
                 kind, told, gone = "reversal", holds, gone or sentence[:160].lower()
             else:
                 gone = ""
@@ -220,8 +221,10 @@ class _Reader:
         if gone or (turned >= 3 and bygone(sentence)):
             self.overturned = sentence
         line = tell(told, sentence, self.speaker, self.listener, kind, self.at)
-        content, shapes = len(words(line) - GENERIC), tokens(line)
-        named = "§id" in shapes or "§name" in shapes or "§amount" in shapes or kind in ("question", "commitment")
+        content, shapes = sum(not word[0].isdigit() for word in words(line) - GENERIC), tokens(line)
+        if _UNSAID.search(line) or (content < 2 and len(shapes) < 8 and not _EXACTLY.intersection(shapes) and top < 3):
+            return
+        named = bool(_EXACTLY.intersection(shapes)) or (content and kind in ("question", "commitment"))
         if not named and (not content or (content < 2 and not gone and _POINTS_BACK.search(line))):
             if closes or gone:
                 self._close(sentence)
@@ -338,6 +341,16 @@ def _told_abroad(text: str) -> str:
     for pattern, put in _ABROAD:
         text = pattern.sub(put, text)
     return text
+
+
+_EXACTLY = frozenset(["§id", "§name", "§amount"])
+_UNSAID = re.compile(r"\b(?:said|says|goes|wrote|reads)$")  # a quotation stood here
+
+
+def _loses(told: str, holds: str) -> bool:
+    """Whether what is left out of a reversal names something exactly."""
+    before, after = tokens(told), tokens(holds)
+    return any(before.count(shape) > after.count(shape) for shape in ("§id", "§amount"))
 
 
 _EXACT = {"§id": 2.0, "§date": 1.5, "§amount": 1.5, "§day": 1.0, "§name": 1.0, "§n": 0.5}
