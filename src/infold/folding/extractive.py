@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 import re
 
-from infold.folding.cues import CLOSERS, cue_names, foreign, weigh, words_of
-from infold.folding.dates import resolve
-from infold.folding.judge import kinds_of, tokens, worth
+from infold.folding.abroad import read_abroad
+from infold.folding.cues import foreign, weigh, words_of
+from infold.folding.judge import tokens, worth
 from infold.folding.likeness import GENERIC, words
-from infold.folding.names import identifiers
+from infold.folding.reading import INTERROGATIVE, Reading, judged
 from infold.folding.reversals import anew, bygone, outcome
 from infold.folding.sentences import clauses, clean, sentences
 from infold.folding.telling import lead_stripped, shorten, tell
@@ -22,48 +22,31 @@ READ_CHARS = 6000
 TOOL_CHARS = 8000
 MAX_ITEMS = 8
 TOOL_CONFIDENCE = 0.7
-LEAST = {True: 0.5, False: 1.0}  # worth of a sentence that is kept, of a user and of an assistant
-STEADY = 2.0  # how far from a reversal a sentence is that cannot be one
-SHORT_LEAST = 1.0  # of three words or less
-CLOSING_LEAST = -1.5  # and of one that may close an open item
+FOREIGN_CONFIDENCE = 0.8
+_MOST_WORDS = 20
+_REMEMBERED = 160  # characters of a sentence that others are compared with
 
 _SECTION = {
     "question": "open", "commitment": "open", "decision": "decisions", "reversal": "decisions", "constraint": "facts",
     "preference": "goals", "goal": "goals", "fact": "facts", "biography": "facts", "artifact": "artifacts",
 }  # fmt: skip
 _LASTING = frozenset(["constraint", "preference", "fact", "biography"])
+# Kinds that may need the sentence before; whose clauses lean on each other; that change a mind if they speak of one.
+_LEANING = frozenset(["question", "decision", "reversal", "commitment", "artifact"])
+_WHOLE = frozenset(["reversal", "decision", "commitment", "question"])
+_TURNING = frozenset(["reversal", "decision", "fact", "goal", "artifact"])
 _POINTS_BACK = re.compile(r"\b(?:it|that|this|them|these|those|they|which|that's|it's|this is)\b", re.IGNORECASE)
-# "The kick-off? 14 March": a topic put as a question.
-_INTERROGATIVE = re.compile(
-    r"^(?:and |so |but |ok(?:ay)?,? |hey,? |hm+,? |wait,? )*(?:who|what|when|where|why|how|which|whose|if|suppose|imagine|is|are|was|were|do|does|did|can|could|will|would|should|shall|may|might|have|has|had|am|any)\b",
-    re.IGNORECASE,
-)
-_ASKED_FOR = re.compile(r"\b(?:can|could|would|will|might) (?:you|we|i)\b|^please\b", re.IGNORECASE)
 _FAREWELL = re.compile(
     r"^(?:thanks|thank you|cheers|bye|great|perfect|ok|okay|cool|nice|good|hi|hello|hey|sorry|lol|haha|wow|sure)\b",
     re.IGNORECASE,
 )
-_DUE = re.compile(
-    r"\b(?:by|before|until|till|on|due|this|next|target|latest|end of)\b.{0,24}\b(?:monday|tuesday|wednesday|thursday|friday|saturday|sunday|weekend|week|month|noon|tonight|january|february|march|april|may|june|july|august|september|october|november|december|\d{1,2})|\btomorrow\b"
+_ABOUT_USER = re.compile(
+    r"User (?:(?:now|no longer|doesn't|has|is) )*(?:lives?|living|moved|works?|working|in\b|prefers?|likes?|drinks?|eats?"
+    r"|speaks?|married|single)|User's (?:name|job|address|last name)\b"
 )
-_FOREIGN_ORDER = ("question", "reversal", "decision", "constraint", "preference", "goal", "commitment", "biography")
-_MOST_WORDS = 20
-_TURNABLE = frozenset(["fact", "goal", "preference", "artifact"])
-_TURNING = frozenset(
-    ["reversal", "decision", "fact", "goal", "artifact"]
-)  # that are a change of mind if they speak of one
-_ABOUT_USER = re.compile(r"User (?:(?:now|no longer|doesn't|has|is) )*(?:lives?|liv(?:es|ing)|moved|works?|working|in\b|prefers?|likes?|drinks?|eats?|speaks?|married|single)|User's (?:name|job|address|last name)\b")
-_NO_LONGER = re.compile(r"\bno longer\b|\bany ?more\b")
-_NOW = re.compile(
-    r"\b(?:now|it is|it's|becomes?|is in|are in|go(?:ing)? (?:for|with)|taking|instead|switch\w*|settled|from here on|from now on)\b",
-    re.IGNORECASE,
-)
-_LEANING = frozenset(
-    ["question", "decision", "reversal", "commitment", "artifact"]
-)  # that may need the sentence before
-_ASKABLE = frozenset(["preference", "constraint", "commitment"])  # that may be said as a request
-_LASTS = frozenset(["always", "future", "onwards", "now"])
-_WHOLE = frozenset(["reversal", "decision", "commitment", "question"])  # whose clauses lean on each other
+_UNSAID = re.compile(r"\b(?:said|says|goes|wrote|reads)$")  # a quotation stood here
+_EXACT = {"§id": 2.0, "§date": 1.5, "§amount": 1.5, "§day": 1.0, "§name": 1.0, "§n": 0.5}
+_EXACTLY = frozenset(["§id", "§name", "§amount"])
 
 
 def extract(message: Message) -> list[Candidate]:
@@ -87,7 +70,7 @@ def _joined(found: list[str]) -> list[str]:
     whole: list[str] = []
     for sentence in found:
         if whole and whole[-1].endswith("?"):
-            if len(whole[-1].split()) <= 6 and ":" not in whole[-1] and not _INTERROGATIVE.match(whole[-1]):
+            if len(whole[-1].split()) <= 6 and ":" not in whole[-1] and not INTERROGATIVE.match(whole[-1]):
                 whole[-1] = f"{whole[-1][:-1].rstrip()}: {sentence}"
                 continue
         elif (
@@ -116,164 +99,97 @@ class _Reader:
         self.found: list[Candidate] = []
         self.previous = ""
         self.overturned = ""
+        """The last sentence that took something back."""
         self.kept = ""
         """The last sentence that gave an item."""
 
     def read(self, sentence: str) -> None:
         previous, self.previous = self.previous, sentence
-        stripped = lead_stripped(sentence)
-        if len(stripped) < 4:
+        text = lead_stripped(sentence)
+        if len(text) < 4:
             return
-        asks = sentence.endswith(("?", "？"))
-        low = stripped.lower()
+        low = text.lower()
         said = words_of(low)
         if foreign(low, said):
-            self._foreign(stripped, low, said, asks)
+            kind, line = read_abroad(text, low, said, text.endswith(("?", "？")), self.at)
+            if kind:
+                gone = low[:_REMEMBERED] if kind == "reversal" else ""
+                self._add(_SECTION[kind], line, kind in _LASTING, gone, confidence=FOREIGN_CONFIDENCE)
             return
-        found = tokens(stripped)
-        value = worth(found, self.by_user)
-        if value < CLOSING_LEAST and said.isdisjoint(CLOSERS) and not (asks and self.by_user):
+        reading = judged(text, self.by_user)
+        if reading is None:
             return
-        weights = weigh(low, said)
-        kind, other, steady = kinds_of(found, self.by_user, cue_names(weights))
-        if (
-            asks
-            and (weights.get("question", 0) >= 3 or (kind == "question" and value > 1))
-            and not (weights.get("request") or weights.get("unreal") or _INTERROGATIVE.match(stripped))
-        ):
-            kind, value = "question", max(value, 1.0)
-        elif asks and not (
-            (kind in ("preference", "constraint", "reversal") or weights.get("reversal", 0) >= 3)
-            and _ASKED_FOR.search(stripped)
-        ):
-            head = stripped.rpartition(",")[0]  # "Just sent it, anything else?"
-            if head and not _INTERROGATIVE.match(head) and not weights.get("request"):
-                self.read(head)
-            return
-        kind = _settled(kind, weights, said)
-        if weights.get("request", 0) >= 3 and kind not in _ASKABLE and weights.get("reversal", 0) < 3:
-            return
-        if self.by_user or kind == "commitment":
-            value += _push(weights, kind)
-        closes = kind == "done" or weights.get("done", 0) >= 2 or weights.get("answer", 0) >= 2
-        least = LEAST[self.by_user] if len(found) > 5 or max(weights.values(), default=0) >= 3 else SHORT_LEAST
-        if kind == "reversal":
-            least -= 1.0  # what it overturns must not stay
-        if self.by_user and not asks and kind in ("question", "commitment") and weights.get(kind, 0) < 2:
-            least += 1.0  # open for long: better be sure
-        if kind == "commitment" and weights.get("done", 0) >= 3 and not _DUE.search(low):
-            kind = "done"
-        if (
-            kind == "done"
-            and weights.get("reversal", 0) >= 3
-            and (weights.get("done", 0) < 3 or weights.get("decision", 0) >= 2)
-        ):
-            kind = "reversal"
-        if value < least:
-            if closes:
-                self._close(sentence)
-            return
-        tentative = kind == "done"
-        if tentative:  # and what it is where it closes nothing
-            kind = other if other not in ("question", "commitment", "done") else "fact"
-            value -= 1.5
-        if (
-            kind == "reversal"
-            and weights.get("commitment", 0) >= 3
-            and weights.get("decision", 0) < 2
-            and _DUE.search(low)
-        ):
-            kind = "commitment"  # "Kenji will cancel the subscription by Friday"
-        if (
-            kind == "reversal"
-            and (weights.get("constraint", 0) >= 3 or _NO_LONGER.search(low))
-            and "," not in stripped
-            and weights.get("decision", 0) < 2
-        ):
-            kind = "constraint"  # "no longer", and nothing in its place
-        told = stripped if weights.get("reversal", 0) >= 3 else self._gist(stripped, kind)
-        thin = (
-            len(words(told) - GENERIC) < 2
-            or _POINTS_BACK.match(stripped) is not None
-            or (kind == "question" and previous.endswith("?"))
-        )
-        if kind in _LEANING and thin and self.kept != previous and self._leads(previous, kind):
+        if reading.kind:
+            self._note(reading, sentence, previous)
+        elif reading.closes:
+            self._close(sentence)
+
+    def _note(self, reading: Reading, sentence: str, previous: str) -> None:
+        """Turn a sentence that is worth it into an item, or into what closes one."""
+        told = reading.text if reading.weight("reversal") >= 3 else self._gist(reading.text, reading.kind)
+        if self._leans(reading, told, previous):
             told = f"{lead_stripped(previous).rstrip('.!? ')}: {told}"
             sentence = f"{previous} {sentence}"
-        gone = ""
-        turned, top = weights.get("reversal", 0), max(weights.values(), default=0)
-        if (
-            kind == "reversal"
-            or (kind == "decision" and (turned >= 3 or other == "reversal"))
-            or (other == "reversal" and kind != "commitment" and bygone(sentence))
-            or (turned >= 3 and (kind in _TURNABLE or _NOW.search(told) or self.by_user))
-        ):
-            holds, gone = outcome(told)
-            changes = kind in _TURNING or (kind not in ("commitment", "question") and holds != told and anew(holds))
-            if changes and not _loses(told, holds):
-                kind, told, gone = "reversal", holds, gone or sentence[:160].lower()
-            else:
-                gone = ""
-        if kind in ("decision", "reversal", "fact") and previous and self.overturned == previous:
+        told, gone = _turned(reading, told, sentence, self.by_user)
+        if reading.kind in ("decision", "reversal", "fact") and previous and self.overturned == previous:
             if self.found and self.kept == previous:
                 self.found.pop()  # two sentences, one change
-            gone, kind = f"{previous[:160].lower()} {gone}".strip(), "reversal"
-        if gone or (turned >= 3 and bygone(sentence)):
+            gone, reading.kind = f"{previous[:_REMEMBERED].lower()} {gone}".strip(), "reversal"
+        if gone or (reading.weight("reversal") >= 3 and bygone(sentence)):
             self.overturned = sentence
-        line = tell(told, sentence, self.speaker, self.listener, kind, self.at)
-        content, shapes = sum(not word[0].isdigit() for word in words(line) - GENERIC), tokens(line)
-        if _UNSAID.search(line) or (content < 2 and len(shapes) < 8 and not _EXACTLY.intersection(shapes) and top < 3):
-            return
-        named = bool(_EXACTLY.intersection(shapes)) or (content and kind in ("question", "commitment"))
-        if not named and (not content or (content < 2 and not gone and _POINTS_BACK.search(line))):
-            if closes or gone:
+        line = tell(told, sentence, self.speaker, self.listener, reading.kind, self.at)
+        if not _says_something(line, reading, bool(gone)):
+            if reading.closes or gone:
                 self._close(sentence)
             return
-        confidence = 1 / (1 + math.exp(-value / 2))
-        section = _SECTION[kind]
-        if (
-            kind == "decision"
-            and self.found
-            and self.kept == previous
-            and self.found[-1].section == "decisions"
-            and not gone
-        ):
+        section = _SECTION[reading.kind]
+        if reading.kind == "reversal" and _ABOUT_USER.match(line):  # of what is not a decision
+            section = "goals" if reading.weight("preference") >= 3 else "facts"
+        elif reading.kind == "decision" and not gone and self.kept == previous and self._last_is("decisions"):
             line = shorten(f"{self.found.pop().text}; {line}", f"{previous} {sentence}")  # two sentences, one decision
         self.kept = self.previous
-        if kind == "reversal" and _ABOUT_USER.match(line):  # of what is not a decision
-            section = "goals" if weights.get("preference", 0) >= 3 else "facts"
-        doubtful = steady < STEADY or bygone(sentence) or anew(sentence)
-        doubt = sentence[:160].lower() if doubtful and not gone and kind not in ("commitment", "question") else ""
-        self.found.append(
-            Candidate(section, line, self.sources, kind in _LASTING, gone, closes, confidence, tentative, doubt)
+        doubtful = not reading.steady or bygone(sentence) or anew(sentence)
+        doubts = doubtful and not gone and reading.kind not in ("commitment", "question")
+        self._add(
+            section,
+            line,
+            reading.kind in _LASTING,
+            gone,
+            reading.closes,
+            1 / (1 + math.exp(-reading.value / 2)),
+            reading.tentative,
+            sentence[:_REMEMBERED].lower() if doubts else "",
         )
 
-    def _leads(self, previous: str, kind: str) -> bool:
-        """Whether a sentence is what the next one points back to."""
-        if not 0 < len(previous) < 90:
-            return False
-        if previous.endswith("?"):
-            return kind == "question" and "you" not in words_of(previous.lower())
-        return worth(tokens(previous), self.by_user) > 0
+    def _add(
+        self,
+        section: str,
+        line: str,
+        fact: bool,
+        gone: str,
+        closes: bool = False,
+        confidence: float = 1.0,
+        tentative: bool = False,
+        doubts: str = "",
+    ) -> None:
+        self.found.append(Candidate(section, line, self.sources, fact, gone, closes, confidence, tentative, doubts))
 
     def _close(self, sentence: str) -> None:
         said = " ".join(sorted(words(sentence) - GENERIC)[:16])
         if said:
             self.found.append(Candidate(CLOSING, said, self.sources, closes=True))
 
-    def _foreign(self, text: str, low: str, said: frozenset[str], asks: bool) -> None:
-        """Other languages by their explicit marks alone, in the words they were said in."""
-        weights = weigh(low, said, abroad=True)
-        known = [kind for kind in _FOREIGN_ORDER if weights.get(kind, 0) >= 3 and (not asks or kind == "question")]
-        kind = known[0] if known else "artifact" if identifiers(text) and not asks else ""
-        if kind:
-            line = shorten(resolve(_told_abroad(text).strip(" .!。！"), self.at), text)
-            section = _SECTION[kind]
-            self.found.append(
-                Candidate(
-                    section, line, self.sources, kind in _LASTING, low[:160] if kind == "reversal" else "", False, 0.8
-                )
-            )
+    def _last_is(self, section: str) -> bool:
+        return bool(self.found) and self.found[-1].section == section
+
+    def _leans(self, reading: Reading, told: str, previous: str) -> bool:
+        """Whether a sentence is nothing without the one before it."""
+        if reading.kind not in _LEANING or self.kept == previous or not 0 < len(previous) < 90:
+            return False
+        if previous.endswith("?"):
+            return reading.kind == "question" and "you" not in words_of(previous.lower())
+        thin = len(words(told) - GENERIC) < 2 or _POINTS_BACK.match(reading.text) is not None
+        return thin and worth(tokens(previous), self.by_user) > 0
 
     def _gist(self, text: str, kind: str) -> str:
         """The clauses of a sentence that carry it, at most _MOST_WORDS words of them."""
@@ -299,61 +215,34 @@ class _Reader:
         return ", ".join(parts[at] for at in sorted(kept))
 
 
-def _settled(kind: str, weights: dict[str, int], said: frozenset[str]) -> str:
-    """The kind of a sentence, where outright words leave no doubt."""
-    if weights.get("preference", 0) >= 2 and not said.isdisjoint(_LASTS) and kind in ("commitment", "decision", "goal"):
-        return "preference"
-    if kind == "preference" and "never" in said:
-        return "fact" if "been" in said else "constraint" if "we" in said else kind
-    if kind == "decision" and weights.get("goal", 0) >= 3 and weights.get("decision", 0) < 2:
-        return "goal"
-    return kind
-
-
-def _push(weights: dict[str, int], kind: str) -> float:
-    """What outright words add to the worth of a sentence, or take from it."""
-    push = 0.0
-    if weights.get(kind, 0) >= (2 if kind == "reversal" else 3):
-        push += 1.5 if kind == "reversal" else 1.0
-    if weights.get("unreal", 0) >= 3:
-        push -= 1.5
-    if weights.get("remark", 0) >= 3:
-        push -= 3.0
-    if weights.get("request", 0) >= 3 and not (
-        kind in ("preference", "constraint", "reversal") and weights.get(kind, 0) >= 2
+def _turned(reading: Reading, told: str, sentence: str, by_user: bool) -> tuple[str, str]:
+    """A change of mind as what holds now, and what it overturns; anything else as it is."""
+    kind, turned = reading.kind, reading.weight("reversal")
+    if not (
+        kind == "reversal"
+        or (turned >= 3 and (by_user or kind in _TURNING or anew(told)))
+        or (reading.other == "reversal" and (kind == "decision" or (kind != "commitment" and bygone(sentence))))
     ):
-        push -= 2.0
-    return push
-
-
-_ABROAD = [
-    (re.compile(pattern, re.IGNORECASE), put)
-    for pattern, put in (
-        (r"\bich bin\b", "User ist"), (r"\bich habe\b", "User hat"), (r"\bich\b", "User"), (r"\bmeine?\b", "Users"),
-        (r"\bje suis\b", "User est"), (r"\bj'ai\b", "User a"), (r"\bj'", "User "), (r"\bje\b", "User"),
-        (r"^soy\b", "User es"), (r"^tengo\b", "User tiene"), (r"^prefiero\b", "User prefiere"), (r"\byo\b", "User"),
-        (r"我们|我", "用户"),
-    )
-]  # fmt: skip
-
-
-def _told_abroad(text: str) -> str:
-    for pattern, put in _ABROAD:
-        text = pattern.sub(put, text)
-    return text
-
-
-_EXACTLY = frozenset(["§id", "§name", "§amount"])
-_UNSAID = re.compile(r"\b(?:said|says|goes|wrote|reads)$")  # a quotation stood here
-
-
-def _loses(told: str, holds: str) -> bool:
-    """Whether what is left out of a reversal names something exactly."""
+        return told, ""
+    holds, gone = outcome(told)
+    changes = kind in _TURNING or (kind not in ("commitment", "question") and holds != told and anew(holds))
     before, after = tokens(told), tokens(holds)
-    return any(before.count(shape) > after.count(shape) for shape in ("§id", "§amount"))
+    if not changes or any(before.count(shape) > after.count(shape) for shape in ("§id", "§amount")):
+        return told, ""
+    reading.kind = "reversal"
+    return holds, gone or sentence[:_REMEMBERED].lower()
 
 
-_EXACT = {"§id": 2.0, "§date": 1.5, "§amount": 1.5, "§day": 1.0, "§name": 1.0, "§n": 0.5}
+def _says_something(line: str, reading: Reading, turned: bool) -> bool:
+    """Whether a line still means something to a reader who has not seen the chat."""
+    shapes = tokens(line)
+    content = sum(not word[0].isdigit() for word in words(line) - GENERIC)
+    exact = not _EXACTLY.isdisjoint(shapes)
+    if _UNSAID.search(line) or (content < 2 and not exact and len(shapes) < 8 and reading.top < 3):
+        return False
+    if exact or (content and reading.kind in ("question", "commitment")):
+        return True
+    return content > 1 or (content == 1 and (turned or not _POINTS_BACK.search(line)))
 
 
 def exactness(found: list[str]) -> float:
@@ -362,13 +251,14 @@ def exactness(found: list[str]) -> float:
 
 
 def digest(message: Message, chars: int = 110) -> str:
-    """One line that tells a reader what the message was."""
+    """One line that tells a reader what the message was: all of a short one, what a long one states, or its beginning."""
+    text = " ".join(message.text[: chars * 3].split())
+    if len(text) > chars:
+        stated = "; ".join(item.text for item in extract(message) if item.section != CLOSING)
+        text = stated or text
     if message.tool_calls:
         called = ", ".join(str((c.get("function") or c.get("custom") or {}).get("name")) for c in message.tool_calls)
-        text = f"{message.text[: chars * 2]} [calls {called}]" if message.content else f"[calls {called}]"
-    else:
-        text = message.text[: chars * 3]
-    text = " ".join(text.split())
+        text = f"{text} [calls {called}]".strip()
     if len(text) > chars:
         text = text[:chars].rsplit(" ", 1)[0].rstrip(" ,;:.-") + " …"
-    return f"{message.name or message.role}: {text}" if text else f"{message.name or message.role}: (empty)"
+    return f"{message.name or message.role}: {text or '(empty)'}"

@@ -263,7 +263,12 @@ def _overturn(draft: _Draft, candidate: Candidate) -> str:
     text = candidate.text
     for item in hit:
         text = without(text, gone if 0 < len(gone) <= 4 else value_of(item.text))
-    known = (topic for item in hit for topic in topics(item.text) if topic.islower() and len(words(topic)) > 1 and not words(topic) & words(text))
+    known = (
+        topic
+        for item in hit
+        for topic in topics(item.text)
+        if topic.islower() and len(words(topic)) > 1 and not words(topic) & words(text)
+    )
     carried = next(known, "")
     return f"{text} ({carried})" if carried else text
 

@@ -37,7 +37,9 @@ _NOW = re.compile(
     r"\b(?:now|instead|it is|it's|it'll be|after all|from now on|becomes?|gets|makes? (?:it|that)|will be|back to)\b",
     re.IGNORECASE,
 )
-_PIECE = re.compile(r"\s*(?:[,;:()](?!\d)|\s->\s|→|\s[–—-]{1,2}\s|—|\b(?:and|so|but|hence|therefore|then)\b)\s*", re.IGNORECASE)
+_PIECE = re.compile(
+    r"\s*(?:[,;:()](?!\d)|\s->\s|→|\s[–—-]{1,2}\s|—|\b(?:and|so|but|hence|therefore|then)\b)\s*", re.IGNORECASE
+)
 # How people speak of what is no longer meant.
 _BYGONE = re.compile(
     r"\b(?:not|n't|no longer|isn't|wasn't|aren't|weren't|didn't|doesn't|don't|won't|can't|too (?:expensive|slow|small|big|late|heavy|loud|pricey)|fell through|vetoed|is out|are out|'s out|out of|(?<!-)off(?! to)|dead|gone(?! (?:for|with|over|to|back))|back(?:ed|ing) out|talked|let (?:us|me) down|mistake"
