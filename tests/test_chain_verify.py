@@ -109,7 +109,7 @@ def test_B12_verify_finds_a_deleted_row(path: Path, row: str) -> None:
 
 def test_B12_verify_finds_a_message_changed_together_with_its_hash(path: Path) -> None:
     """The folds remember what they read."""
-    forged = Message("user", "My name is Eve.", name="Ada")
+    forged = Message("user", "My budget is 900 euros.", name="Ada")
     change(path, "UPDATE messages SET content = ?, sha256 = ? WHERE seq = 1", forged.content, forged.sha256)
     assert "not the ones that fold 1 read" in problems(path)
 

@@ -22,7 +22,7 @@ def folds(chat: Chat, kind: str = "base") -> list[tuple[Any, Any, Any]]:
 
 def exchange(n: int, tokens: int = 30) -> list[dict[str, Any]]:
     """A turn with one lasting fact, one decision, and an answer of so many tokens."""
-    said = f"We decided on supplier Nordwind{n} for crate {n}. My locker{n} code is {n * 111}."
+    said = f"We decided to use rope {n} for crate {n}. My budget for crate {n} is {n * 111} euros."
     return [user(said), assistant(words(tokens, f"a{n}"))]
 
 

@@ -15,7 +15,7 @@ from tests.conftest import assistant, counted_ids, ticking_clock, user
 def exchange(n: int) -> list[dict[str, Any]]:
     """A turn with one lasting fact and one decision."""
     return [
-        user(f"We decided on supplier Nordwind{n} for crate {n}. My locker{n} code is {n * 111}."),
+        user(f"We decided to use rope {n} for crate {n}. My budget for crate {n} is {n * 111} euros."),
         assistant(f"Noted {n}."),
     ]
 
@@ -48,10 +48,10 @@ def test_D1_the_four_layers(memory: Memory) -> None:
     state = chat.memory
     assert [m.wire for m in state.recent_messages] == [wire for n in range(41, 45) for wire in exchange(n)]
     assert [item.text for item in state.leaves] == [
-        f"We decided on supplier Nordwind{n} for crate {n}" for n in range(33, 41)
+        f"Rope {n} for crate {n}" for n in range(33, 41)
     ]
-    assert "We decided on supplier Nordwind1 for crate 1" in [item.text for item in state.long]
-    assert [item.text for item in state.facts] == [f"User's locker{n} code is {n * 111}" for n in range(1, 41)]
+    assert "Rope 1 for crate 1" in [item.text for item in state.long]
+    assert [item.text for item in state.facts] == [f"User's budget for crate {n} is {n * 111} euros" for n in range(1, 41)]
 
 
 @pytest.mark.parametrize(("turns", "expected"), [(11, []), (12, [("base", 1, 16)]), (19, [("base", 1, 16)])])
@@ -131,7 +131,7 @@ def test_D4_trim_order(memory: Memory) -> None:
         for layer, number in now.items():
             seen[layer].add(number)
         if now["leaves"] == 8:  # the oldest one went first
-            assert "Nordwind48" in lines(context, "leaves")[-1]
+            assert "crate 48" in lines(context, "leaves")[-1]
         assert now["summary"] == long or now["leaves"] == 0
         assert now["tail"] == 4 or now["summary"] == 0
         assert now["facts"] == facts or now["tail"] == 0

@@ -7,6 +7,7 @@ The material: `*.tsv` in this folder (label, role, sentence) and the tuned half 
 from __future__ import annotations
 
 import argparse
+import gzip
 import json
 import math
 import random
@@ -21,7 +22,7 @@ from infold.folding.judge import features, tokens
 from infold.folding.telling import lead_stripped
 
 HERE = Path(__file__).parent
-TARGET = HERE.parent / "src" / "infold" / "folding" / "weights.json"
+TARGET = HERE.parent / "src" / "infold" / "folding" / "weights.json.gz"
 PASS = "pass"
 # Kinds of the benchmark's phrasings that are one kind here.
 _SAME = {
@@ -190,10 +191,8 @@ def main() -> None:
     if asked.test:
         show(models, held)
         return
-    TARGET.write_text(
-        json.dumps(shipped(models, labels, common_words(material)), ensure_ascii=False, separators=(",", ":")) + "\n",
-        "utf-8",
-    )
+    told = json.dumps(shipped(models, labels, common_words(material)), ensure_ascii=False, separators=(",", ":"))
+    TARGET.write_bytes(gzip.compress(told.encode(), mtime=0))  # the same material, the same bytes
     print(f"{len(material)} sentences, {TARGET.stat().st_size // 1024} KiB of weights")
 
 

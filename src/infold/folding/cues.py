@@ -31,7 +31,7 @@ decision 2 | over | \b\w+ (?:beats|beat|over) \w+\b.*\b(?:for|as)\b
 # Reversals
 reversal 3 | instead rather place lieu | \b(?:instead(?: of)?|rather than|in place of|in lieu of)\b
 reversal 3 | change changed changing changes | \b(?:chang(?:e|ed|es|ing)(?: (?:of|in))?(?: the| our| my)? (?:plans?|minds?|course|direction|tack|heart)|chang(?:ed|ing|e) (?:it |this |that |things )?(?:from .* )?to|plans? (?:has|have)? ?changed)\b
-reversal 3 | scrap scrapped scrapping scratch ditch ditched ditching drop dropped dropping bin binned binning axe axed shelve shelved abandon abandoned abandoning dump dumped cancel cancelled canceled kill killed killing nix nixed skip skipping retire retired retiring toss tossed | \b(?:scrap|scratch|ditch|drop|bin|axe|shelv|abandon|dump|cancel|kill|nix|retir|toss|skip)\w*\b
+reversal 3 | scrap scrapped scrapping scratch ditch ditched ditching drop dropped dropping bin binned binning axe axed shelve shelved abandon abandoned abandoning dump dumped cancel cancelled canceled kill killed killing nix nixed skip skipping toss tossed | \b(?:scrap|scratch|ditch|drop|bin|axe|shelv|abandon|dump|cancel|kill|nix|toss|skip)\w*\b
 reversal 3 | thought thoughts thinking reconsidered rethink rethought consideration reflection | \b(?:on second thoughts?|second thoughts|having thought|reconsidered|re-?th(?:ink|ought)|on reflection)\b
 reversal 3 | switch switched switching swap swapped swapping replace replaced replaces replacing substitute trade traded | \b(?:switch|swap|replac|substitut|trad)(?:e|es|ed|ing|ped|ping)?\b
 reversal 3 | out off dead longer anymore more history cancelled | \b(?:(?:is|are|was|'s|'re) (?:now )?(?:out|off|dead|history|gone|cancell?ed)\b(?! of (?:town|office|stock|milk))|no longer|not .{2,40} any ?more|any ?more)
@@ -54,7 +54,7 @@ reversal 3 | contrary said told | \b(?:contrary to|said no to|(?:i|we) (?:know i
 question 3 | know knows known idea clue | \b(?:(?:do|does|did)(?:n't| not) (?:yet |actually |really |even )?know|nobody (?:yet )?(?:knows|has)|no one (?:knows|has)|no (?:idea|clue)(?: yet)?|not (?:yet )?known|still (?:don't|doesn't|do not) know|yet to know|need to know)\b
 question 3 | open unresolved unclear unknown undecided unanswered unsettled outstanding tbd tbc unsure pending unconfirmed | \b(?:(?:still|is|remains|stays|left|question|as|point|issue)\b.*\bopen|open (?:question|point|issue|item)s?|unresolved|unclear|unknown|undecided|unanswered|unsettled|tbd|tbc|unsure|unconfirmed|outstanding (?:question|point|issue)|pending (?:question|answer|decision))\b
 question 3 | find figure work check clarify ask settle sort establish determine verify dig | \b(?:need|needs|have|has|got|want|must|should|still|yet|trying|try|remains?|'ll|will|going|someone|somebody|let'?s|i'd like|to-?do|can you|please) .*\b(?:to )?(?:find out|figure out|work out|check|clarify|ask|settle|sort out|establish|determine|verify|dig out)\b.*\b(?:whether|if|which|who|when|where|how|what|why|about)\b
-question 3 | heard hear answer answered reply word told confirmed said response | \b(?:(?:haven't|hasn't|have not|has not|yet to|not|never|no|nobody|no one|still waiting|waiting|awaiting).* (?:heard|hear(?: back)?|answer(?:ed)?|reply|replied|word|told|confirmed|response|said))\b
+question 3 | heard hear answer answered reply word told confirmed said response | \b(?:(?:haven't|hasn't|have not|has not|yet to|not|never|no|nobody|no one|still waiting|waiting|awaiting)\b.* (?:heard|hear(?: back)?|answer(?:ed)?|reply|replied|word|told|confirmed|response|said))\b
 question 3 | sure certain | (?:\bnot|n't|nobody is|no one is|still not) (?:yet )?(?:\w+ )?(?:sure|certain)\b.*\b(?:whether|if|which|who|when|where|how|what|about|yet)\b
 question 3 | jury air seen question questions mystery puzzle stumped puzzling missing | \b(?:jury'?s? (?:is )?(?:still )?out|up in the air|remains to be seen|question mark|(?:the|big|open|one|main|remaining|only|another) question (?:is|remains|that)?|(?:still )?a mystery|missing piece|stumped)\b
 question 3 | settled decided agreed resolved worked figured sorted cleared determined pinned nailed | (?:\bnot|n't|never|yet to|nobody|still to be|to be) (?:yet |really |fully |been |be |quite |got |has |have )*(?:settled|decided|agreed|resolved|worked out|figured out|sorted|cleared up|determined|pinned|nailed)\b
@@ -271,9 +271,9 @@ def asks(text: str) -> bool:
 
 # Common small words, by which English is told from what only looks like it.
 _ENGLISH = frozenset(
-    "the a an is are was were be to of and in i i'm i'll i've i'd my we we're our it it's you your for on that this "
-    "with at have has had do does don't will would can not no from by but so if they he she his her its me us as or "
-    "all about just there what when which who how than then out up please be been am".split()
+    "the is are was were be to of and i i'm i'll i've i'd my we we're our it it's you your for that this with at "
+    "have has had does don't will would can not from by but if they she his her its us or all about just there what "
+    "when which who how than then out up please been".split()
 )
 _ELSEWHERE = frozenset(
     "der die das und ist nicht ich wir ein eine den dem mit für auf zu von im am bis wird sind haben hat mein meine "
@@ -287,7 +287,10 @@ def foreign(low: str, words: frozenset[str]) -> bool:
     """Whether a sentence is in another language than English, as far as small words and letters tell."""
     if not low.isascii() and _ASIAN_TEXT.search(low):
         return True
-    return len(words & _ELSEWHERE) > len(words & _ENGLISH)
+    english, elsewhere = len(words & _ENGLISH), len(words & _ELSEWHERE)
+    return elsewhere > english or (
+        not english and not _ABROAD.keys().isdisjoint(words) and bool(weigh(low, words, True))
+    )
 
 
 def cue_names(weights: dict[str, int]) -> list[str]:

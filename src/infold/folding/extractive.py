@@ -36,8 +36,9 @@ _LEANING = frozenset(["question", "decision", "reversal", "commitment", "artifac
 _WHOLE = frozenset(["reversal", "decision", "commitment", "question"])
 _TURNING = frozenset(["reversal", "decision", "fact", "goal", "artifact"])
 _POINTS_BACK = re.compile(r"\b(?:it|that|this|them|these|those|they|which|that's|it's|this is)\b", re.IGNORECASE)
-_FAREWELL = re.compile(
-    r"^(?:thanks|thank you|cheers|bye|great|perfect|ok|okay|cool|nice|good|hi|hello|hey|sorry|lol|haha|wow|sure)\b",
+_STARTS_ANEW = re.compile(
+    r"^(?:thanks|thank you|cheers|bye|great|perfect|ok|okay|cool|nice|good|hi|hello|hey|sorry|lol|haha|wow|sure|ugh|tell|show"
+    r"|give|explain|can|could|please|let|help|make|write|list|i|we|you|my|your)\b",
     re.IGNORECASE,
 )
 _ABOUT_USER = re.compile(
@@ -79,7 +80,7 @@ def _joined(found: list[str]) -> list[str]:
             and len(whole[-1]) < 120
             and not sentence.endswith("?")
             and not whole[-1].endswith(":")
-            and not _FAREWELL.match(sentence)
+            and not _STARTS_ANEW.match(sentence)
         ):
             whole[-1] = f"{whole[-1].rstrip('.!')} – {sentence}"
             continue

@@ -6,8 +6,11 @@ The weights are trained by `python -m training.train` from the labelled sentence
 from __future__ import annotations
 
 import functools
+import gzip
 import json
+import math
 from importlib.resources import files
+from typing import Any
 
 _UNITS = frozenset(
     "euro euros eur dollars dollar usd pounds pound gbp chf percent gb mb tb kb kg g km cm mm m litres liters ml "
@@ -112,8 +115,15 @@ _Kinds = dict[str, list[tuple[int, float]]]
 
 
 @functools.cache
+def _weights() -> dict[str, Any]:
+    packed = (files("infold.folding") / "weights.json.gz").read_bytes()
+    told: dict[str, Any] = json.loads(gzip.decompress(packed))
+    return told
+
+
+@functools.cache
 def _model() -> tuple[list[str], dict[bool, tuple[float, _Gate, list[float], _Kinds]]]:
-    told = json.loads((files("infold.folding") / "weights.json").read_text("utf-8"))
+    told = _weights()
     models: dict[bool, tuple[float, _Gate, list[float], _Kinds]] = {}
     for by_user, role in ((True, "user"), (False, "assistant")):
         own = told[role]
@@ -126,15 +136,14 @@ def _model() -> tuple[list[str], dict[bool, tuple[float, _Gate, list[float], _Ki
 @functools.cache
 def common() -> frozenset[str]:
     """Words that are said about everything."""
-    told = json.loads((files("infold.folding") / "weights.json").read_text("utf-8"))
-    return frozenset(told["common"])
+    return frozenset(_weights()["common"])
 
 
 def worth(found: list[str], by_user: bool) -> float:
     """How much a sentence deserves to be remembered: above 0 rather yes, below 0 rather not."""
     bias, gate, _, _ = _model()[1][by_user]
     known = [gate[name] for name in {*features(found)} if name in gate]
-    return bias + sum(known) / (len(known) + 1) ** 0.5
+    return bias + sum(known) / math.sqrt(len(known) + 1)
 
 
 def kinds_of(found: list[str], by_user: bool, cues: list[str]) -> tuple[str, str, float]:
@@ -142,7 +151,7 @@ def kinds_of(found: list[str], by_user: bool, cues: list[str]) -> tuple[str, str
     labels, models = _model()
     _, _, bias, kinds = models[by_user]
     known = [kinds[name] for name in {*features(found), *cues} if name in kinds]
-    norm = (len(known) + 1) ** -0.5
+    norm = 1 / math.sqrt(len(known) + 1)
     scores = list(bias)
     for pairs in known:
         for at, weight in pairs:

@@ -227,9 +227,10 @@ def _retell(draft: _Draft, candidate: Candidate) -> None:
     said, mine = words(candidate.doubts), words(candidate.text)
     for id, item in list(draft.items.items()):
         known = draft.words[id] - GENERIC
-        if item.section == "decisions" and len(known) > 2 and len(known & said) * 4 >= 3 * len(known):
-            if len(known & mine) * 4 < 3 * len(known) and known & mine and telling(mine - known):
-                draft.remove(id)
+        if item.section != "decisions" or len(known) < 3 or len(known & said) * 4 < 3 * len(known):
+            continue
+        if len(known & mine) * 4 < 3 * len(known) and known & mine and telling(mine - known):
+            draft.remove(id)
 
 
 def _overturn(draft: _Draft, candidate: Candidate) -> str:

@@ -27,6 +27,7 @@ _DUE = re.compile(
     r"|october|november|december|\d{1,2})|\btomorrow\b"
 )
 _NO_LONGER = re.compile(r"\bno longer\b|\bany ?more\b")
+_NOT_WHEN = re.compile(r"\bbut not (?:on|in|at|after|before|during|with|for)\b")
 _ASKABLE = frozenset(["preference", "constraint", "commitment"])  # that may be said as a request
 _LASTS = frozenset(["always", "future", "onwards", "now"])
 
@@ -77,7 +78,7 @@ def judged(text: str, by_user: bool) -> Reading | None:
     if reading.weight("request") >= 3 and reading.kind not in _ASKABLE and reading.weight("reversal") < 3:
         return None
     least = LEAST[by_user] if len(found) > 5 or reading.top >= 3 else SHORT_LEAST
-    if reading.kind == "reversal":
+    if reading.kind == "reversal" and reading.weight("reversal") >= 2:
         least -= 1.0  # what it overturns must not stay
     if by_user and not asks and reading.kind in ("question", "commitment") and reading.weight(reading.kind) < 2:
         least += 1.0  # open for long: better be sure
@@ -144,5 +145,7 @@ def _reconsider(reading: Reading) -> None:
         return
     if weight("commitment") >= 3 and due:
         reading.kind = "commitment"  # "Kenji will cancel the subscription by Friday"
-    elif (weight("constraint") >= 3 or _NO_LONGER.search(reading.low)) and "," not in reading.text:
+    elif _NOT_WHEN.search(reading.low) or (
+        (weight("constraint") >= 3 or _NO_LONGER.search(reading.low)) and "," not in reading.text
+    ):
         reading.kind = "constraint"  # "no longer", and nothing in its place
