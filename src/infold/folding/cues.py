@@ -276,10 +276,10 @@ _ENGLISH = frozenset(
     "when which who how than then out up please been".split()
 )
 _ELSEWHERE = frozenset(
-    "der die das und ist nicht ich wir ein eine den dem mit für auf zu von im am bis wird sind haben hat mein meine "
-    "unser unsere wer wie kann des bei nach aus le la les et est je nous un une des du pour sur avec pas que qui "
+    "der das und ist nicht ich wir ein eine den dem mit für auf zu von im bis wird sind haben hat mein meine "
+    "unser unsere wer wie kann bei nach aus le la les et est je nous un une du avec pas que qui "
     "dans ne au aux mon ma notre ce cette j'ai c'est l'avion d'ici sont à el los las y es yo nosotros una del por "
-    "con para no que en mi nuestro nuestra se al son está está su soy pero".split()
+    "con para que en mi nuestro nuestra se al está está su soy pero".split()
 )
 
 

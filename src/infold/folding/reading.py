@@ -26,6 +26,13 @@ _DUE = re.compile(
     r"|friday|saturday|sunday|weekend|week|month|noon|tonight|january|february|march|april|may|june|july|august|september"
     r"|october|november|december|\d{1,2})|\btomorrow\b"
 )
+# An assistant's way of talking about its answer, not its promises.
+_TALK = re.compile(
+    r"\b(?:i|we)(?:'ll| will|'m going to| am going to| can|'d) (?:be (?:happy|glad|here|honest|brief)|explain|show|walk|help"
+    r"|assume|start|begin|list|summari[sz]e|give you|try|go (?:through|over|into)|break|take (?:a look|you through)|use|rewrite"
+    r"|rephrase|describe|outline|answer|share (?:some|a few|three|two)|focus|note|mention|suggest|recommend|stop|provide|present"
+    r"|continue|cover|do my best|have to remember|shorten|translate|keep (?:it|that|this|things) (?:short|brief|simple|in mind))\b"
+)
 _NO_LONGER = re.compile(r"\bno longer\b|\bany ?more\b")
 _NOT_WHEN = re.compile(r"\bbut not (?:on|in|at|after|before|during|with|for)\b")
 _ASKABLE = frozenset(["preference", "constraint", "commitment"])  # that may be said as a request
@@ -76,6 +83,8 @@ def judged(text: str, by_user: bool) -> Reading | None:
         return judged(head, by_user) if head and not INTERROGATIVE.match(head) and not weights.get("request") else None
     _settle(reading, said, by_user)
     if reading.weight("request") >= 3 and reading.kind not in _ASKABLE and reading.weight("reversal") < 3:
+        return None
+    if not by_user and reading.kind == "commitment" and _TALK.search(low) and not _DUE.search(low):
         return None
     least = LEAST[by_user] if len(found) > 5 or reading.top >= 3 else SHORT_LEAST
     if reading.kind == "reversal" and reading.weight("reversal") >= 2:
