@@ -44,14 +44,14 @@ def lines(context: Context, layer: str) -> list[str]:
 
 
 def test_D1_the_four_layers(memory: Memory) -> None:
-    chat = filled(memory, 44)
+    chat = filled(memory, 44, facts_cap=1000)
     state = chat.memory
     assert [m.wire for m in state.recent_messages] == [wire for n in range(41, 45) for wire in exchange(n)]
-    assert [item.text for item in state.leaves] == [
-        f"Rope {n} for crate {n}" for n in range(33, 41)
-    ]
+    assert [item.text for item in state.leaves] == [f"Rope {n} for crate {n}" for n in range(33, 41)]
     assert "Rope 1 for crate 1" in [item.text for item in state.long]
-    assert [item.text for item in state.facts] == [f"User's budget for crate {n} is {n * 111} euros" for n in range(1, 41)]
+    assert [item.text for item in state.facts] == [
+        f"User's budget for crate {n} is {n * 111} euros" for n in range(1, 41)
+    ]
 
 
 @pytest.mark.parametrize(("turns", "expected"), [(11, []), (12, [("base", 1, 16)]), (19, [("base", 1, 16)])])

@@ -34,6 +34,7 @@ _TALK = re.compile(
     r"|continue|cover|do my best|have to remember|shorten|translate|keep (?:it|that|this|things) (?:short|brief|simple|in mind))\b"
 )
 _NO_LONGER = re.compile(r"\bno longer\b|\bany ?more\b")
+_DECIDED = re.compile(r"(?:decision|decided|agreed)\b ?:|(?:we|i)(?:'ve| have)? (?:decided|agreed)\b")
 _NOT_WHEN = re.compile(r"\bbut not (?:on|in|at|after|before|during|with|for)\b")
 _ASKABLE = frozenset(["preference", "constraint", "commitment"])  # that may be said as a request
 _LASTS = frozenset(["always", "future", "onwards", "now"])
@@ -118,6 +119,8 @@ def _settle(reading: Reading, said: frozenset[str], by_user: bool) -> None:
         kind = "fact" if "been" in said else "constraint" if "we" in said else kind
     elif kind == "decision" and weight("goal") >= 3 and weight("decision") < 2:
         kind = "goal"
+    elif kind in ("artifact", "fact", "goal") and _DECIDED.match(reading.low):
+        kind = "decision"
     reading.closes = kind == "done" or weight("done") >= 2 or weight("answer") >= 2
     reading.kind = kind
     if by_user or kind == "commitment":

@@ -1,0 +1,114 @@
+"""Databases that an earlier infold wrote: they open, become current, keep everything, and go on."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from infold import Memory
+from infold.ledger.schema import HEAD
+from tests.conftest import assistant, counted_ids, ticking_clock, user
+
+OLD = Path(__file__).parent / "ledger_0001.sql"
+LATER = 1_767_312_000_000  # the day after
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """A chat `trip` in a database of revision 0001."""
+    path = tmp_path / "chats.db"
+    with closing(sqlite3.connect(path)) as connection:
+        connection.executescript(OLD.read_text(encoding="utf-8"))
+    return path
+
+
+def opened(path: Path) -> Memory:
+    return Memory(f"sqlite:///{path}", clock=ticking_clock(LATER), ids=counted_ids("new"))
+
+
+def read(path: Path, sql: str) -> list[tuple[Any, ...]]:
+    with closing(sqlite3.connect(path)) as connection:
+        return connection.execute(sql).fetchall()
+
+
+def columns(path: Path) -> dict[str, set[tuple[Any, ...]]]:
+    """Name, whether it must be there, and whether it is the key, of the columns of each table."""
+    tables = read(path, "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'")
+    return {name: {(row[1], row[3], row[5]) for row in read(path, f"PRAGMA table_info({name})")} for (name,) in tables}
+
+
+def indexes(path: Path) -> set[tuple[Any, ...]]:
+    return set(read(path, "SELECT tbl_name, name FROM sqlite_master WHERE type = 'index'"))
+
+
+def test_E7_an_old_database_becomes_like_a_new_one(path: Path, tmp_path: Path) -> None:
+    assert read(path, "SELECT version_num FROM alembic_version") == [("0001",)]
+    assert "features" in {name for name, *_ in columns(path)["messages"]}
+    opened(path).close()
+    opened(tmp_path / "new.db").close()
+    assert read(path, "SELECT version_num FROM alembic_version") == [(HEAD,)]
+    assert columns(path) == columns(tmp_path / "new.db")
+    assert indexes(path) == indexes(tmp_path / "new.db")
+
+
+def test_E7_an_old_database_keeps_everything(path: Path) -> None:
+    kept = "SELECT seq, id, role, content, tokens, sha256 FROM messages ORDER BY seq"
+    before = read(path, kept)
+    others = {table: read(path, f"SELECT * FROM {table}") for table in ("chats", "folds", "pins", "events")}
+    with opened(path) as memory:
+        chat = memory.chat("trip")
+        assert memory.verify().ok
+        assert [message.text for message in chat.messages()] == [content for _, _, _, content, _, _ in before]
+        assert [(item.text, item.sources, item.confidence) for item in chat.memory.items] == [
+            ("The gate code is 4711#.", (), 1.0),
+            ("User's budget is 400 euros", (1,), 1.0),
+            ("Postgres for database", (3,), 1.0),
+            ("User will send report on Friday", (5,), 1.0),
+        ]
+        assert [pin.text for pin in chat.memory.pins] == ["The gate code is 4711#."]
+        assert [record.original_message_ids for record in chat.records] == [tuple(f"old-{n}" for n in range(2, 8))]
+        context = chat.context("And by train?")
+    assert [wire["content"] for wire in context.messages[2:]] == [*(row[3] for row in before[6:]), "And by train?"]
+    assert read(path, kept) == before
+    assert {table: read(path, f"SELECT * FROM {table}") for table in others} == others
+
+
+def test_E7_an_old_database_goes_on_folding(path: Path) -> None:
+    """What was folded before and what is folded now are one memory: the latest word on the budget wins."""
+    with opened(path) as memory:
+        chat = memory.chat("trip")
+        chat.add([user("My budget is 500 euros."), assistant("Noted.")])
+        for _ in range(5):
+            chat.add([user("Is it far?"), assistant("Not very.")])
+        assert len(chat.records) >= 2
+        assert chat.memory.cursor > 14
+        texts = [item.text for item in chat.memory.items]
+        assert "User's budget is 500 euros" in texts
+        assert "User's budget is 400 euros" not in texts
+        assert "Postgres for database" in texts
+        assert memory.verify().ok
+    with opened(path) as memory:
+        assert [item.text for item in memory.chat("trip").memory.items] == texts
+        assert len(memory.chat("trip").messages()) == 24
+        assert memory.verify().ok
+    assert read(path, "SELECT count(*) FROM items WHERE died IS NOT NULL") == [(1,)]
+
+
+def test_F9_a_migration_that_fails_leaves_the_old_database(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*args: Any, **more: Any) -> None:
+        raise RuntimeError("power cut")
+
+    with closing(sqlite3.connect(path)) as connection:
+        before = list(connection.iterdump())
+    with monkeypatch.context() as patched:
+        patched.setattr("alembic.op.drop_column", broken)  # the last step: the others are done by then
+        with pytest.raises(RuntimeError, match="power cut"):
+            opened(path)
+    with closing(sqlite3.connect(path)) as connection:
+        assert list(connection.iterdump()) == before
+    with opened(path) as memory:
+        assert memory.verify().ok
