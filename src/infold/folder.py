@@ -327,6 +327,9 @@ def fold_hash(previous: bytes, fold: FoldRow, added: Sequence[Item]) -> bytes:
         fold.n, fold.id, fold.kind, fold.first_seq, fold.last_seq, fold.head_seq, fold.depth, fold.parent, fold.author,
         fold.reason, fold.created_at, fold.request_tokens, fold.context_window, fold.active, fold.tokens, fold.duration,
         fold.marks, fold.removed, fold.sources_sha256.hex(),
-        [[item.id, item.layer, item.section, item.text, item.sources] for item in added],
+        [
+            [item.id, item.layer, item.section, item.text, item.sources, *([item.confidence] if item.confidence != 1 else [])]
+            for item in added
+        ],
     ]  # fmt: skip
     return hashlib.sha256(previous + canonical_json(content).encode()).digest()

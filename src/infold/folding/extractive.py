@@ -81,6 +81,7 @@ def _joined(found: list[str]) -> list[str]:
             and not sentence.endswith("?")
             and not whole[-1].endswith(":")
             and not _STARTS_ANEW.match(sentence)
+            and "://" not in sentence
         ):
             whole[-1] = f"{whole[-1].rstrip('.!')} – {sentence}"
             continue
@@ -132,7 +133,8 @@ class _Reader:
             told = f"{lead_stripped(previous).rstrip('.!? ')}: {told}"
             sentence = f"{previous} {sentence}"
         told, gone = _turned(reading, told, sentence, self.by_user)
-        if reading.kind in ("decision", "reversal", "fact") and previous and self.overturned == previous:
+        follows = reading.kind in ("decision", "reversal") or (reading.kind == "fact" and anew(sentence))
+        if follows and previous and self.overturned == previous:
             if self.found and self.kept == previous:
                 self.found.pop()  # two sentences, one change
             gone, reading.kind = f"{previous[:_REMEMBERED].lower()} {gone}".strip(), "reversal"
@@ -222,7 +224,7 @@ def _turned(reading: Reading, told: str, sentence: str, by_user: bool) -> tuple[
     if not (
         kind == "reversal"
         or (turned >= 3 and (by_user or kind in _TURNING or anew(told)))
-        or (reading.other == "reversal" and (kind == "decision" or (kind != "commitment" and bygone(sentence))))
+        or (reading.other == "reversal" and kind != "commitment" and (turned or bygone(sentence) or anew(sentence)))
     ):
         return told, ""
     holds, gone = outcome(told)

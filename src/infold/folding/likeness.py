@@ -58,11 +58,11 @@ _ATTRIBUTES = (
     (
         "home",
         re.compile(
-            r"^User (?:lives?|is living|moved|has moved|is based|resides|now lives|relocated) (?:in|to|at|near)\b|^User is based\b"
+            r"^(\w+) (?:lives?|is living|moved|has moved|is based|resides|now lives|relocated|is) (?:now )?(?:in|to|at|near)\b"
         ),
     ),
-    ("job", re.compile(r"^User (?:works|is working|now works) (?:as|at|for|in)\b")),
-    ("name", re.compile(r"^User's name is\b")),
+    ("job", re.compile(r"^(\w+) (?:works|is working|now works) (?:as|at|for|in)\b")),
+    ("name", re.compile(r"^(\w+)'s (?:last )?name is\b")),
 )
 
 
@@ -110,7 +110,7 @@ def _common() -> frozenset[str]:
 
 def telling(found: frozenset[str]) -> frozenset[str]:
     """The words that name a thing rather than say something about it."""
-    return found - GENERIC - _common()
+    return frozenset(word for word in found - GENERIC - _common() if not word.isdigit())
 
 
 def figures(found: frozenset[str]) -> frozenset[str]:
@@ -185,8 +185,9 @@ def subject(section: str, text: str) -> str:
     if section not in ("facts", "artifacts"):
         return ""
     for name, pattern in _ATTRIBUTES:
-        if pattern.search(text):
-            return name
+        found = pattern.match(text)
+        if found:
+            return f"{name} of {found[1].casefold()}"
     stated = _IS.match(text)
     if not stated:
         return ""

@@ -244,7 +244,7 @@ def _overturn(draft: _Draft, candidate: Candidate) -> str:
             item for id, item in draft.items.items() if gone <= draft.words[id] and item.section in (*sections, "open")
         ]
     if not hit:
-        said = (gone | mine) - GENERIC
+        said = frozenset(word for word in (gone | mine) - GENERIC if not word.isdigit())
         best: tuple[float, int, str] | None = None
         for id, item in draft.items.items():
             shared = (draft.words[id] & said) - GENERIC
