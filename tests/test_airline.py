@@ -41,6 +41,8 @@ class Told:
     """Reservation ids the user wrote."""
     looked_up: set[str] = field(default_factory=set)
     """Those a tool gave for a booking that was asked for."""
+    listed: set[str] = field(default_factory=set)
+    """Those of the user's profile, most of which nobody speaks of again."""
     amounts: set[str] = field(default_factory=set)
     dates: set[str] = field(default_factory=set)
     """Of bookings that were made."""
@@ -48,8 +50,8 @@ class Told:
     """All that is no longer verbatim in the window."""
     summary: str = ""
     system: str = ""
-    known: str = ""
-    """Memory and window."""
+    window: str = ""
+    """All that still is."""
 
 
 @functools.cache
@@ -62,11 +64,15 @@ def facts_of(messages: list[dict[str, Any]]) -> Told:
     for message in messages:
         if message["role"] == "user":
             told.typed |= set(RESERVATION.findall(message["content"]))
-        if message["role"] != "tool" or message.get("name") not in BOOKINGS:
+        if message["role"] != "tool":
             continue
         try:
             booking = json.loads(message["content"])
         except ValueError:  # an error told in words
+            continue
+        if message.get("name") == "get_user_details":
+            told.listed |= set(booking["reservations"])
+        if message.get("name") not in BOOKINGS:
             continue
         told.looked_up.add(booking["reservation_id"])
         if message["name"] == "book_reservation":
@@ -105,7 +111,7 @@ def ends(preset: str, window: int) -> list[Told]:
             assert state.cursor + len(state.recent_messages) == len(messages) == len(chat.messages())
             told.folded = verbatim(chat.messages(limit=state.cursor)) if state.cursor else ""
             told.summary, told.system = state.summary, system["content"]
-            told.known = f"{state.summary}\n{verbatim(state.recent_messages)}"
+            told.window = verbatim(state.recent_messages)
         found.append(told)
     return found
 
@@ -115,9 +121,21 @@ def stands_in(token: str, text: str) -> bool:
 
 
 def share(told: list[Told], kind: str) -> tuple[float, int]:
-    """Which share of the values stands in memory or window, and of how many, among those that were folded away."""
-    every = [(token, chat) for chat in told for token in getattr(chat, kind) if stands_in(token, chat.folded)]
-    return sum(stands_in(token, chat.known) for token, chat in every) / max(1, len(every)), len(every)
+    """Which share of the values stands in memory or window at the end, and of how many."""
+    every = [(token, chat) for chat in told for token in getattr(chat, kind)]
+    kept = sum(stands_in(token, f"{chat.summary}\n{chat.window}") for token, chat in every)
+    return kept / max(1, len(every)), len(every)
+
+
+def share_of_memory(told: list[Told], kind: str) -> tuple[float, int]:
+    """The same of those values only that have left the window: nothing but memory can know them."""
+    gone = [
+        (token, chat)
+        for chat in told
+        for token in getattr(chat, kind)
+        if stands_in(token, chat.folded) and not stands_in(token, chat.window)
+    ]
+    return sum(stands_in(token, chat.summary) for token, chat in gone) / max(1, len(gone)), len(gone)
 
 
 def sentences(text: str) -> Iterator[str]:
@@ -136,12 +154,26 @@ def test_chats_go_through_whole_and_every_context_is_valid(preset: str, window: 
         assert all(re.fullmatch(r"#{2,3} \S.*|- \S.*", line) for line in chat.summary.splitlines())
 
 
+# Measured: all of them, but for the listed ones: 67, 96 and 71 %.
+LEAST = {"typed": 0.9, "looked_up": 0.9, "amounts": 0.9, "dates": 0.9, "listed": 0.6}
+
+
 @each_way
-@pytest.mark.parametrize(("kind", "least"), [("typed", 0.8), ("looked_up", 0.8), ("amounts", 0.7), ("dates", 0.6)])
-def test_what_was_said_of_bookings_is_remembered(preset: str, window: int, kind: str, least: float) -> None:
+@pytest.mark.parametrize("kind", LEAST)
+def test_what_was_said_of_bookings_is_known_at_the_end(preset: str, window: int, kind: str) -> None:
     found, number = share(ends(preset, window), kind)
-    if not number:
-        pytest.skip(f"no {kind} were folded in these chats")
+    assert number, f"these chats name no {kind}"
+    assert found >= LEAST[kind], f"{found:.0%} of {number} {kind}"
+
+
+# Measured: 30 of 30 and 15 of 15 that were looked up, 3 of 3 that were typed.
+@pytest.mark.parametrize(
+    ("preset", "window", "kind", "least"),
+    [("rolling", 8192, "looked_up", 0.85), ("rolling", 8192, "typed", 0.6), ("default", 3000, "looked_up", 0.8)],
+)
+def test_reservations_that_left_the_window_are_in_memory(preset: str, window: int, kind: str, least: float) -> None:
+    found, number = share_of_memory(ends(preset, window), kind)
+    assert number, f"all {kind} are still in the window"
     assert found >= least, f"{found:.0%} of {number} {kind}"
 
 

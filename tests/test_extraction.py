@@ -145,12 +145,14 @@ def test_A7_rewriting_its_own_words_with_nothing_new_changes_nothing() -> None:
         ("My sister Nora lives in Oslo.", "Just so you know, Nora, my sister, lives in Oslo.", "Oslo"),
         ("We decided to host the site on Hetzner.", "As agreed, we decided to host the site on Hetzner.", "Hetzner"),
         ("I prefer window seats.", "Please note: I prefer window seats, thanks.", "window"),
-        ("The launch date is 14 March 2027.", "Launch date is 14 March 2027, just to confirm.", "14 March"),
+        ("Our launch is on 14 March 2027.", "Just to confirm, our launch is on 14 March 2027.", "14 March"),
         ("Our API key lives in /etc/acme/key.pem.", "OUR API KEY LIVES IN /etc/acme/key.pem", "key.pem"),
         ("I must hand in form F-2210 by Friday.", "Reminder: I must hand in form F-2210 by Friday.", "F-2210"),
     ],
 )
 def test_A7_paraphrases_are_one_line(said_first: str, again: str, word: str) -> None:
+    assert remembered(said_first)
+    assert remembered(again)
     for found in (
         remembered(said_first, again),
         one_by_one(said_first, again),
@@ -839,10 +841,11 @@ FRAGMENTS = st.sampled_from(
         "I ", "you ", "my ", "tomorrow ", "in two weeks ", "the end of the month ", "Ich habe ", "j'ai ", "prefiero ", "0", "١٢٣ ", "ⅷ ", "² ",
     ]
 )  # fmt: skip
+UNICODE = st.text(st.characters(codec="utf-8", exclude_characters="\0"))  # messages with NUL are refused
 TEXTS = st.one_of(
-    st.text(),
+    UNICODE,
     st.lists(FRAGMENTS, max_size=14).map("".join),
-    st.lists(st.one_of(FRAGMENTS, st.text(max_size=20)), max_size=10).map("".join),
+    st.lists(st.one_of(FRAGMENTS, UNICODE), max_size=10).map("".join),
 )
 TIMES = st.sampled_from([0, 1, ms(MONDAY), ms("2028-02-29T23:59:59Z"), -(10**14), 253_402_300_799_000, 2**53 - 1])
 KEYS = st.one_of(
@@ -947,6 +950,7 @@ def test_a_tool_result_with_escapes_no_text_may_hold_does_not_stop_the_chat(memo
     assert chat.memory.cursor > 0
     assert memory.verify().ok
     assert all(re.fullmatch(r"## \S.*|- \S.*", line) for line in chat.summary.splitlines())
+    assert "\0" not in chat.summary
 
 
 @settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
