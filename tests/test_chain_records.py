@@ -110,6 +110,21 @@ def test_B5_the_chain_is_chronological_and_complete(memory: Memory) -> None:
     assert "400" not in second.summary
 
 
+@pytest.mark.parametrize("name", [None, "Ada"])
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [("My name is Ada Lovelace.", "My name is Ada King."), ("I live in Lisbon.", "I live in Porto.")],
+)
+def test_B5_what_a_speaker_says_later_wins(memory: Memory, before: str, after: str, name: str | None) -> None:
+    chat = memory.chat("c", preset="chain", context_window=WINDOW)
+    chat.add([user(text, **({"name": name} if name else {})) for text in (before, after)])
+    fill(chat, [20] * 10 + [600])
+    (record,) = chat.records
+    old, new = (text.rstrip(".").split()[-1] for text in (before, after))
+    assert new in record.summary
+    assert old not in record.summary
+
+
 def test_B5_arrays_are_empty_and_the_summary_is_not_where_nothing_was_durable(memory: Memory) -> None:
     chat = memory.chat("c", preset="chain", context_window=WINDOW)
     fill(chat, until(800, *[20] * 11))

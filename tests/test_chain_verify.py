@@ -27,7 +27,7 @@ COLUMNS = {
     "messages": "seq id role content body model_variant created_at tokens sha256",
     "folds": "n id kind first_seq last_seq head_seq depth parent superseded_by author reason created_at request_tokens"
     " context_window active tokens removed sources_sha256 hash",
-    "items": "id born died layer section text sources tokens",
+    "items": "id born died layer section text sources tokens confidence",
 }
 PLACES = [(row, column) for row, (table, _) in ROWS.items() for column in COLUMNS[table].split()]
 

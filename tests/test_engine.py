@@ -27,7 +27,7 @@ def decided(memory: Memory, turns: int, id: str = "a") -> Chat:
     """A chat in which every turn decides something."""
     chat = memory.chat(id, preset="engine", system="Be brief.")
     for n in range(1, turns + 1):
-        chat.add([user(f"We decided on supplier Nordwind{n} for crate {n}."), assistant(words(12, f"a{n}"))])
+        chat.add([user(f"We decided to use rope {n} for crate {n}."), assistant(words(12, f"a{n}"))])
     return chat
 
 
@@ -195,6 +195,4 @@ def test_E7_a_fold_takes_all_older_turns_at_once(memory: Memory) -> None:
 
 def test_E7_the_summary_is_cumulative(memory: Memory) -> None:
     chat = decided(memory, 20)
-    assert [item.text for item in chat.memory.long] == [
-        f"We decided on supplier Nordwind{n} for crate {n}" for n in range(1, 13)
-    ]
+    assert [item.text for item in chat.memory.long] == [f"Rope {n} for crate {n}" for n in range(1, 13)]
