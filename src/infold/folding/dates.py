@@ -16,6 +16,16 @@ _RELATIVE = re.compile(
     r"|\b(?P<end>(?:the )?end of (?:the |this )?(?P<span>week|month|year)|(?P<eow>eow|eom))\b",
     re.IGNORECASE,
 )
+# What recurs has no date; what is over is not the next such day.
+_RECURS = re.compile(
+    rf"\b(?:every|each|weekly|monthly|always|usually|most|any)\b|(?:{_DAY}) ?(?:to|through|–|-) ?(?:{_DAY})"
+)
+_AHEAD = re.compile(
+    r"\b(?:will|shall|is|are|be|must|should|has to|have to|needs? to|by|before|until|till|due|next|this|coming|going to|starts?|begins?|opens?|closes?|leaves?|arrives?|departs?|deadline|due|'ll)\b|'ll\b"
+)
+_NAMED = re.compile(
+    r"(?:\b(?:Good|Black|Cyber|Easter|Whit|Ash|Blue|Holy|Super|Bloody|Palm|Red)|[a-z,] (?!On|By|This|Next|Last|Until|Before|Due)[A-Z][a-z]+) $"
+)
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _MONTH = "jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?"
 _DAY_OF_MONTH = re.compile(
@@ -38,9 +48,10 @@ def resolve(text: str, at: int, due: bool = False) -> str:
         said = datetime.fromtimestamp(at / 1000, UTC).date()
     except (OverflowError, ValueError, OSError):
         return text
+    weekdays = (due or _AHEAD.search(low) is not None) and not _RECURS.search(low)
     if due:
         text = _DAY_OF_MONTH.sub(lambda match: _next(match, said), text)
-    return _RELATIVE.sub(lambda match: _resolved(match, said), text)
+    return _RELATIVE.sub(lambda match: match[0] if match["day"] and not weekdays else _resolved(match, said), text)
 
 
 def _next(match: re.Match[str], said: date) -> str:
@@ -57,9 +68,8 @@ def _next(match: re.Match[str], said: date) -> str:
 
 
 def _resolved(match: re.Match[str], said: date) -> str:
-    before = match.string[max(0, match.start() - 12) : match.start()].lower()
-    if before.endswith(("every ", "each ", "most ", "any ")):
-        return match[0]  # what recurs has no date
+    if match["day"] and _NAMED.search(match.string[: match.start("day")]):
+        return match[0]  # Good Friday is not this Friday
     try:
         day = _day(match, said)
     except OverflowError:

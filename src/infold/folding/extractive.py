@@ -11,7 +11,7 @@ from infold.folding.judge import tokens, worth
 from infold.folding.likeness import GENERIC, words
 from infold.folding.reading import INTERROGATIVE, Reading, judged
 from infold.folding.reversals import anew, bygone, outcome
-from infold.folding.sentences import clauses, clean, sentences
+from infold.folding.sentences import clauses, clean, phrases, sentences
 from infold.folding.telling import lead_stripped, shorten, tell
 from infold.folding.toolvalues import tool_line
 from infold.items import CLOSING, Candidate
@@ -196,7 +196,8 @@ class _Reader:
 
     def _gist(self, text: str, kind: str) -> str:
         """The clauses of a sentence that carry it, at most _MOST_WORDS words of them."""
-        parts = clauses(text)
+        long = len(text.split()) > _MOST_WORDS
+        parts = phrases(text) if long else clauses(text)
         if len(parts) == 1:
             return text
         value: list[float] = []
@@ -209,7 +210,7 @@ class _Reader:
         if best and _POINTS_BACK.search(parts[best]):
             kept.add(best - 1)
         size = sum(len(parts[at].split()) for at in kept)
-        least = -9 if kind in _WHOLE else 0
+        least = -9 if kind in _WHOLE or long else 0
         for at in sorted(range(len(parts)), key=lambda at: (-value[at], at)):
             more = len(parts[at].split())
             if at not in kept and value[at] > least and size + more <= _MOST_WORDS:

@@ -143,7 +143,7 @@ def worth(found: list[str], by_user: bool) -> float:
     """How much a sentence deserves to be remembered: above 0 rather yes, below 0 rather not."""
     bias, gate, _, _ = _model()[1][by_user]
     known = [gate[name] for name in {*features(found)} if name in gate]
-    return bias + sum(known) / math.sqrt(len(known) + 1)
+    return bias + math.fsum(known) / math.sqrt(len(known) + 1)  # fsum: a set has no order, and must not show
 
 
 def kinds_of(found: list[str], by_user: bool, cues: list[str]) -> tuple[str, str, float]:
@@ -151,10 +151,11 @@ def kinds_of(found: list[str], by_user: bool, cues: list[str]) -> tuple[str, str
     labels, models = _model()
     _, _, bias, kinds = models[by_user]
     known = [kinds[name] for name in {*features(found), *cues} if name in kinds]
-    norm = 1 / math.sqrt(len(known) + 1)
-    scores = list(bias)
+    votes: list[list[float]] = [[] for _ in labels]
     for pairs in known:
         for at, weight in pairs:
-            scores[at] += weight * norm
+            votes[at].append(weight)
+    norm = 1 / math.sqrt(len(known) + 1)
+    scores = [own + norm * math.fsum(mine) for own, mine in zip(bias, votes, strict=True)]
     first, second = sorted(range(len(scores)), key=lambda at: -scores[at])[:2]
     return labels[first], labels[second], scores[first] - scores[labels.index("reversal")]

@@ -52,6 +52,12 @@ _IS = re.compile(
     r"^((?:user's |our |the )?[a-z][\w'-]*(?: [\w'-]+){0,3}?) (?:is|are|will be|shall be|was) (?:now |going to be |to be )?(.*)",
     re.IGNORECASE,
 )
+# "User raised User's budget to 600 euros" says what the budget is.
+_MOVED = re.compile(
+    r"^(?:\w+ )?(?:has |have |'ve )?(?:raised|lowered|cut|increased|moved|changed|set|reduced|extended|pushed|postponed|brought forward) ((?:user's |our |the |\w+'s )?[a-z][\w'-]*(?: [\w'-]+){0,2}?) to (.*)",
+    re.IGNORECASE,
+)
+_FIGURED = re.compile(r"(?:at |on |about |around |up to |max )?[$€£#]?\w*\d")
 _NAMED = re.compile(r"^(?:called|named) ", re.IGNORECASE)
 _OWN = re.compile(r"^(?:user's |user |our |the )", re.IGNORECASE)
 _ATTRIBUTES = (
@@ -177,26 +183,24 @@ def without(text: str, value: frozenset[str]) -> str:
     return rest[:1].upper() + rest[1:] if rest else text
 
 
+def alike(one: frozenset[str], other: frozenset[str]) -> bool:
+    """Whether two lines say the same: equal figures, and one has nothing to add, or hardly a word differs."""
+    if figures(one) != figures(other) or len(one & other) * 2 < len(one | other):
+        return False
+    first, second = one - GENERIC or one, other - GENERIC or other
+    return first <= second or second <= first or len(one & other) * 100 >= 85 * len(one | other)
+
+
 @functools.lru_cache(maxsize=8192)
-def subject(section: str, text: str) -> str:
+def subject(text: str) -> str:
     """Whose attribute a line states; a later line with the same one takes its place. Empty where it cannot be told."""
-    if section == "decisions":
-        return " ".join(sorted(words(about(text)) - GENERIC))
-    if section not in ("facts", "artifacts"):
-        return ""
     for name, pattern in _ATTRIBUTES:
         found = pattern.match(text)
         if found:
             return f"{name} of {found[1].casefold()}"
-    stated = _IS.match(text)
+    stated = _IS.match(text) or _MOVED.match(text)
     if not stated:
         return ""
     head = " ".join(sorted(words(_OWN.sub("", stated[1]))))
-    kind = (
-        "name"
-        if _NAMED.match(stated[2])
-        else "figure"
-        if re.match(r"(?:at |on |about |around |up to |max )?[$€£#]?\w*\d", stated[2])
-        else ""
-    )
+    kind = "name" if _NAMED.match(stated[2]) else "figure" if _FIGURED.match(stated[2]) else ""
     return f"{head}: {kind}" if head and kind else ""

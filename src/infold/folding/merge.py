@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from infold.folding.cues import asks
-from infold.folding.likeness import GENERIC, about, figures, subject, telling, topics, value_of, without, words
+from infold.folding.likeness import GENERIC, about, alike, figures, subject, telling, topics, value_of, without, words
 from infold.folding.reversals import anew, bygone, outcome
 from infold.items import CLOSING, FACT, LEAF, LONG, PINNED, Candidate, Item, block_tokens, line_tokens, normal, render
 from infold.tokens import count, excerpt
@@ -56,6 +57,10 @@ class _Draft:
     def rarity(self, word: str) -> float:
         """How much a word tells one item from the others."""
         return 1 / max(1, self.spread.get(word, 1))
+
+    def weight(self, found: frozenset[str]) -> float:
+        """How much some words tell together."""
+        return math.fsum(map(self.rarity, found))
 
     def restore(self, item: Item) -> None:
         self.items[item.id] = item
@@ -152,22 +157,23 @@ def _absorb(draft: _Draft, candidate: Candidate, layer: str) -> None:
     if same is not None:
         return
     sources, confidence = candidate.sources, candidate.confidence
-    mark = subject(candidate.section, text)
-    topic = words(about(text)) - GENERIC if candidate.section == "decisions" else frozenset()
+    mark = subject(text) if candidate.section != "open" else ""
+    decided = words(about(text)) if candidate.section == "decisions" else frozenset()
+    topic = decided - GENERIC if len(decided - GENERIC) > 1 else frozenset()
     for id, item in list(draft.items.items()):
         other = draft.words[id]
-        if (
-            figures(mine) == figures(other)
-            and len(mine & other) * 10 >= 7 * min(len(mine), len(other))
-            and len(mine & other) * 10 >= 5 * len(mine | other)
-        ):
+        if alike(mine, other):
             if len(mine) < len(other):  # the fuller wording stays
                 text, mine = item.text, other
             sources += item.sources
             confidence = max(confidence, item.confidence)
             draft.remove(id)
-        elif item.section == candidate.section and (
-            (mark and mark == subject(item.section, item.text)) or (len(topic) > 1 and topic <= other)
+        elif mark and item.section != "open" and mark == subject(item.text):
+            draft.remove(id)
+        elif (
+            decided
+            and item.section == "decisions"
+            and (decided == words(about(item.text)) or (topic and topic <= other))
         ):
             draft.remove(id)
     draft.add(candidate.section, text, sources, layer, confidence)
@@ -184,8 +190,7 @@ def _close(draft: _Draft, said: frozenset[str], candidate: Candidate) -> bool:
         shared = key & said
         if not shared:
             continue
-        weight = sum(map(draft.rarity, shared))
-        share = weight / sum(map(draft.rarity, key))
+        share = draft.weight(shared) / draft.weight(key)
         named = telling(shared)
         several = len(shared) > 1
         if candidate.tentative:  # said outright
@@ -195,7 +200,7 @@ def _close(draft: _Draft, said: frozenset[str], candidate: Candidate) -> bool:
         elif candidate.closes:
             enough = share >= 0.5 or (several and share >= 0.25) or any(draft.rarity(word) == 1 for word in named)
         else:
-            enough = several and bool(named) and share >= (0.34 if asks(item.text) else 0.5)
+            enough = several and bool(named) and share >= 0.34 and asks(item.text)
         if enough and (best is None or (share, item.fold, id) > best):
             best = (share, item.fold, id)
     if best:
@@ -244,11 +249,13 @@ def _overturn(draft: _Draft, candidate: Candidate) -> str:
             item for id, item in draft.items.items() if gone <= draft.words[id] and item.section in (*sections, "open")
         ]
     if not hit:
-        said = frozenset(word for word in (gone | mine) - GENERIC if not word.isdigit())
+        subjects = frozenset[str]().union(*map(words, topics(candidate.text)))
+        old = gone - (mine - subjects) or gone | mine  # what it says of the old thing, and of what it is about
+        said = frozenset(word for word in old - GENERIC if not word.isdigit())
         best: tuple[float, int, str] | None = None
         for id, item in draft.items.items():
             shared = (draft.words[id] & said) - GENERIC
-            score = sum(draft.rarity(word) for word in shared)
+            score = draft.weight(shared)
             decided = item.section == "decisions"
             least = 0.5 if decided else 1.0 if item.section in sections else 99
             if score >= least and (best is None or (score + decided, item.fold, id) > best):

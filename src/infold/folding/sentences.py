@@ -8,6 +8,8 @@ _CODE = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
 _QUOTED_LINE = re.compile(r"^[ \t]*>.*$", re.MULTILINE)
 # Words of others: a quotation of more than a name.
 _QUOTATION = re.compile(r"[\"“«„](?:[^\"”»“\n]{28,600})[\"”»“]")
+_MINE = re.compile(r"^[ \t]*(?:user|human|me)[ \t]*:[ \t]+", re.IGNORECASE | re.MULTILINE)
+_THEIRS = re.compile(r"^[ \t]*(?:assistant|ai|bot|system)[ \t]*:.*$", re.IGNORECASE | re.MULTILINE)
 _END = re.compile(r"[.!?\n。！？；][\"')\]\s]*")
 _ABBREVIATION = re.compile(
     r"(?:^|[\s(])(?:[a-zA-Z]|e\.g|i\.e|mr|mrs|ms|dr|prof|no|nr|st|vs|etc|approx|ca|max|min|tel|ref|inc|ltd|z\.b|d\.h|bzw|usw|sra?|p\.s)$",
@@ -24,11 +26,19 @@ _JOINT = re.compile(
 )
 
 
+_PHRASE = re.compile(
+    r"[,;:]\s+|\s[–—-]{1,2}\s|\s+(?=(?:when|which|because|after|since|while|where|who|with|together|and|is|that (?:i|we|it|he|she|they|its|the|my|our))\b)",
+    re.IGNORECASE,
+)
+
+
 def clean(text: str) -> str:
     """The text in the writer's own words: code, quotations and typographic apostrophes gone."""
     text = text.replace("’", "'")
     if "```" in text:
         text = _CODE.sub("\n", text)
+    if ":" in text:  # a pasted transcript: what the user said in it, without the label
+        text = _THEIRS.sub("", _MINE.sub("", text))
     if ">" in text:
         text = _QUOTED_LINE.sub("", text)
     if '"' in text or "“" in text or "«" in text or "„" in text:
@@ -62,6 +72,11 @@ def unmarked(sentence: str) -> str:
     if sentence[0] in _MARKS or "**" in sentence or "`" in sentence:
         return _LIST_MARK.sub("", sentence).strip() or sentence
     return sentence
+
+
+def phrases(sentence: str) -> list[str]:
+    """The smaller parts of a winding sentence."""
+    return [part for part in (part.strip(" ,()") for part in _PHRASE.split(sentence)) if part]
 
 
 def clauses(sentence: str) -> list[str]:

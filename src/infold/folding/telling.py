@@ -12,7 +12,7 @@ _LONGEST = 20  # words of an item
 
 # Openings and politeness that carry nothing.
 _LEAD = re.compile(
-    r"^(?:(?:well|you know|sorry(?: about that)?|ok(?:ay)?|so|and|but|also|oh|ah|hm+|yes|yeah|yep|no|nope|sure|right|great|perfect|thanks(?: a lot| so much| again)?|thank you(?: so much)?"
+    r"^(?:(?:well|haha|lol|ugh|wow|phew|you know|sorry(?: about that)?|ok(?:ay)?|so|and|but|also|oh|ah|hm+|yes|yeah|yep|no|nope|sure|right|great|perfect|thanks(?: a lot| so much| again)?|thank you(?: so much)?"
     r"|hi(?: there| again| all)?|hello|hey|by the way|btw|anyway|in fact|of course|good|alright|fine|cool|nice|please|pls|listen|look|fyi|ps|p\.s|nb|then|plus|now"
     r"|(?:just )?(?:a |one )?(?:quick|small|little|last|final|important|brief|another|minor|side) (?:note|one|update|heads[- ]up|thing|point|correction|reminder|question|addition|detail|fact|aside)"
     r"|one (?:more|other|last|final) (?:thing|point|detail)|another thing|heads[- ]up|note to self|before i forget(?: it)?|lest i forget"
@@ -29,7 +29,7 @@ _LEAD = re.compile(
 )
 _FIRST = re.compile(r"[\w'.]+")
 _LEADS = frozenset(
-    "well you sorry ok okay so and but also oh ah hm hmm hmmm yes yeah yep no nope sure right great perfect thanks thank hi "
+    "well haha lol ugh wow phew you sorry ok okay so and but also oh ah hm hmm hmmm yes yeah yep no nope sure right great perfect thanks thank hi "
     "hello hey by btw anyway in of good alright fine cool nice please pls listen look fyi ps p.s nb then plus now "
     "just a one quick small little last final important brief another minor side heads note before lest for to as "
     "like keep bear remember be i we it's its worth let you if while speaking on update bad i'm the long fun truth "

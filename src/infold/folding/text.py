@@ -27,7 +27,9 @@ def summarize_memory(current_memory_summary: str, messages_to_summarize: Sequenc
     ]
     messages = [m if isinstance(m, Message) else parse_message(m) for m in messages_to_summarize]
     found = [candidate for message in messages for candidate in extract(message)]
-    return render(fold_extractive(known, found, ROLLING, 1).items)
+    pinned = [item for item in known if item.section == PINNED]  # not the fold's to touch
+    rest = [item for item in known if item.section != PINNED]
+    return render([*pinned, *fold_extractive(rest, found, ROLLING, 1).items])
 
 
 def check_summary(answer: object, messages: Sequence[Message] = ()) -> str:

@@ -9,6 +9,7 @@ from typing import Any
 from infold.folding.names import identifiers
 
 _MOST = 5
+_MOST_WORDS = 36
 _KEY = re.compile(
     r"^(?:\w+_)?(?:id|number|no|code|ref|reference|status|total|amount|price|cost|balance|due|deadline|version|name|error|path|file|tracking|iban|invoice|order|ticket|booking|reservation|confirmation|date|key|title|email|hotel|start|check_in)$",
     re.IGNORECASE,
@@ -27,7 +28,7 @@ _SHORT = 200
 def tool_line(text: str) -> str:
     """One line for a tool's output; empty where it names nothing that could be referred to again."""
     try:
-        value: Any = json.loads(text)
+        value: Any = json.loads(text, parse_float=str)  # 74.90 stays 74.90
     except (ValueError, RecursionError):
         return _from_text(text)
     if isinstance(value, list):
@@ -40,7 +41,13 @@ def tool_line(text: str) -> str:
     if not any(_names(key, shown) for key, shown in pairs):
         return ""
     rest = [pair for pair in pairs if pair not in telling and not _NOISE.search(pair[0])]
-    chosen = (telling + rest)[:_MOST]
+    chosen: list[tuple[str, str]] = []
+    words = 0
+    for key, shown in telling + rest:
+        words += len(key.replace("_", " ").split()) + len(shown.split())
+        if len(chosen) == _MOST or words > _MOST_WORDS:
+            break
+        chosen.append((key, shown))
     return "; ".join(f"{key.replace('_', ' ')} {shown}" for key, shown in pairs if (key, shown) in chosen)
 
 
@@ -58,7 +65,12 @@ def _from_text(text: str) -> str:
     """A short answer is quoted by what it names; a dump names many things, none of them on purpose."""
     if len(text) > _SHORT or text.count("\n") > 3 or not _SAYS.search(text):
         return ""
-    return ", ".join(identifiers(text)[:4])
+    return ", ".join(map(_plain, identifiers(text)[:4]))
+
+
+def _plain(text: str) -> str:
+    """One line of what any database can store."""
+    return " ".join("".join(ch if ch.isprintable() else " " for ch in text).split())
 
 
 def _walk(value: Any, pairs: list[tuple[str, str]], depth: int) -> None:
@@ -66,8 +78,8 @@ def _walk(value: Any, pairs: list[tuple[str, str]], depth: int) -> None:
         return
     for key, inner in value.items():
         if isinstance(inner, str | int | float) and not isinstance(inner, bool):
-            shown = " ".join(str(inner).split())
-            if 0 < len(shown) <= 60 and len(pairs) < 40:
+            key, shown = _plain(key), _plain(str(inner))
+            if key and 0 < len(shown) <= 60 and len(key) <= 40 and len(pairs) < 40:
                 pairs.append((key, shown))
         elif isinstance(inner, list) and len(inner) == 1:
             _walk(inner[0], pairs, depth + 1)
