@@ -45,6 +45,7 @@ _ABOUT_USER = re.compile(
     r"User (?:(?:now|no longer|doesn't|has|is) )*(?:lives?|living|moved|works?|working|in\b|prefers?|likes?|drinks?|eats?"
     r"|speaks?|married|single)|User's (?:name|job|address|last name)\b"
 )
+_PREDICATE = re.compile(r"(?:is|are|was|were|must|should|to) ", re.IGNORECASE)
 _UNSAID = re.compile(r"\b(?:said|says|goes|wrote|reads)$")  # a quotation stood here
 _EXACT = {"§id": 2.0, "§date": 1.5, "§amount": 1.5, "§day": 1.0, "§name": 1.0, "§n": 0.5}
 _EXACTLY = frozenset(["§id", "§name", "§amount"])
@@ -132,14 +133,15 @@ class _Reader:
         if self._leans(reading, told, previous):
             told = f"{lead_stripped(previous).rstrip('.!? ')}: {told}"
             sentence = f"{previous} {sentence}"
-        told, gone = _turned(reading, told, sentence, self.by_user)
+        whole = told
+        told, gone = _turned(reading, whole, sentence, self.by_user)
         follows = reading.kind in ("decision", "reversal") or (reading.kind == "fact" and anew(sentence))
         if follows and previous and self.overturned == previous:
             if self.found and self.kept == previous:
                 self.found.pop()  # two sentences, one change
             gone, reading.kind = f"{previous[:_REMEMBERED].lower()} {gone}".strip(), "reversal"
-        if gone or (reading.weight("reversal") >= 3 and bygone(sentence)):
-            self.overturned = sentence
+        if told == whole and (gone or reading.weight("reversal") >= 3) and bygone(sentence):
+            self.overturned = sentence  # and says nothing yet of what comes instead
         line = tell(told, sentence, self.speaker, self.listener, reading.kind, self.at)
         if not _says_something(line, reading, bool(gone)):
             if reading.closes or gone:
@@ -204,7 +206,8 @@ class _Reader:
         for part in parts:
             found = tokens(part)
             outright = weigh(part.lower(), words_of(part.lower())).get(kind, 0) >= 3
-            value.append(worth(found, self.by_user) + exactness(found) + 2 * outright)
+            point = long and _PREDICATE.match(part) is not None  # what a winding sentence comes to in the end
+            value.append(worth(found, self.by_user) + exactness(found) + 2 * outright + 2 * point)
         best = value.index(max(value))
         kept = {best}
         if best and _POINTS_BACK.search(parts[best]):
@@ -241,7 +244,7 @@ def _says_something(line: str, reading: Reading, turned: bool) -> bool:
     """Whether a line still means something to a reader who has not seen the chat."""
     shapes = tokens(line)
     content = sum(not word[0].isdigit() for word in words(line) - GENERIC)
-    exact = not _EXACTLY.isdisjoint(shapes)
+    exact = not _EXACTLY.isdisjoint(shapes) or (content > 0 and "§date" in shapes)
     if _UNSAID.search(line) or (content < 2 and not exact and len(shapes) < 8 and reading.top < 3):
         return False
     if exact or (content and reading.kind in ("question", "commitment")):

@@ -159,7 +159,6 @@ def _absorb(draft: _Draft, candidate: Candidate, layer: str) -> None:
     sources, confidence = candidate.sources, candidate.confidence
     mark = subject(text) if candidate.section != "open" else ""
     decided = words(about(text)) if candidate.section == "decisions" else frozenset()
-    topic = decided - GENERIC if len(decided - GENERIC) > 1 else frozenset()
     for id, item in list(draft.items.items()):
         other = draft.words[id]
         if alike(mine, other):
@@ -168,15 +167,19 @@ def _absorb(draft: _Draft, candidate: Candidate, layer: str) -> None:
             sources += item.sources
             confidence = max(confidence, item.confidence)
             draft.remove(id)
-        elif mark and item.section != "open" and mark == subject(item.text):
-            draft.remove(id)
-        elif (
-            decided
-            and item.section == "decisions"
-            and (decided == words(about(item.text)) or (topic and topic <= other))
-        ):
+        elif _takes_place(item, mark, decided):
             draft.remove(id)
     draft.add(candidate.section, text, sources, layer, confidence)
+
+
+def _takes_place(item: Item, mark: str, decided: frozenset[str]) -> bool:
+    """Whether a line on the same attribute, or a decision on the same topic, takes the place of an item."""
+    if mark and item.section != "open" and mark == subject(item.text):
+        return True
+    if not decided or item.section != "decisions":
+        return False
+    topic = decided - GENERIC
+    return decided == words(about(item.text)) or (len(topic) > 1 and topic <= words(item.text))
 
 
 def _close(draft: _Draft, said: frozenset[str], candidate: Candidate) -> bool:
@@ -249,9 +252,7 @@ def _overturn(draft: _Draft, candidate: Candidate) -> str:
             item for id, item in draft.items.items() if gone <= draft.words[id] and item.section in (*sections, "open")
         ]
     if not hit:
-        subjects = frozenset[str]().union(*map(words, topics(candidate.text)))
-        old = gone - (mine - subjects) or gone | mine  # what it says of the old thing, and of what it is about
-        said = frozenset(word for word in old - GENERIC if not word.isdigit())
+        said = frozenset(word for word in (gone | mine) - GENERIC if not word.isdigit())
         best: tuple[float, int, str] | None = None
         for id, item in draft.items.items():
             shared = (draft.words[id] & said) - GENERIC

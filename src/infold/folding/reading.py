@@ -69,11 +69,16 @@ class Reading:
         return max(self.weights.values(), default=0)
 
 
+_STATES_VALUE = re.compile(r"(?:the|my|our) [\w' -]{2,40}? (?:is|are|will be)\b")
+_EXACT = frozenset(["§id", "§amount", "§date"])
+STATED = 1.5  # what "the launch date is 14 March" adds
+
+
 def judged(text: str, by_user: bool) -> Reading | None:
     """A sentence as it is read; None where there is nothing in it at all."""
     low, asks = text.lower(), text.endswith("?")
     said, found = words_of(low), tokens(text)
-    value = worth(found, by_user)
+    value = worth(found, by_user) + (STATED if by_user and _STATES_VALUE.match(low) and _EXACT & {*found} else 0)
     if value < CLOSING_LEAST and said.isdisjoint(CLOSERS) and not (asks and by_user):
         return None
     weights = weigh(low, said)

@@ -28,7 +28,7 @@ _SHORT = 200
 def tool_line(text: str) -> str:
     """One line for a tool's output; empty where it names nothing that could be referred to again."""
     try:
-        value: Any = json.loads(text, parse_float=str)  # 74.90 stays 74.90
+        value: Any = json.loads(text, parse_float=_exact)  # 74.90 stays 74.90
     except (ValueError, RecursionError):
         return _from_text(text)
     if isinstance(value, list):
@@ -66,6 +66,11 @@ def _from_text(text: str) -> str:
     if len(text) > _SHORT or text.count("\n") > 3 or not _SAYS.search(text):
         return ""
     return ", ".join(map(_plain, identifiers(text)[:4]))
+
+
+def _exact(number: str) -> str:
+    """A number as it was written, where it is one that anybody would write."""
+    return number if len(number) < 20 and "e" not in number.lower() else str(float(number))
 
 
 def _plain(text: str) -> str:
