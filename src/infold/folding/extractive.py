@@ -207,7 +207,7 @@ class _Reader:
             found = tokens(part)
             outright = weigh(part.lower(), words_of(part.lower())).get(kind, 0) >= 3
             point = long and _PREDICATE.match(part) is not None  # what a winding sentence comes to in the end
-            value.append(worth(found, self.by_user) + exactness(found) + 2 * outright + 2 * point)
+            value.append(worth(found, self.by_user) + exactness(found) + 2 * outright + 4 * point)
         best = value.index(max(value))
         kept = {best}
         if best and _POINTS_BACK.search(parts[best]):

@@ -8,7 +8,7 @@ from infold.folding.extractive import extract
 from infold.folding.likeness import words
 from infold.folding.merge import fold_extractive
 from infold.folding.telling import MAX_RUN
-from infold.items import PINNED, Candidate, Item, line_tokens, normal, parse, render
+from infold.items import PINNED, Candidate, Item, block_tokens, line_tokens, normal, parse, render
 from infold.messages import Message
 from infold.messages import parse as parse_message
 from infold.presets import ROLLING
@@ -29,7 +29,8 @@ def summarize_memory(current_memory_summary: str, messages_to_summarize: Sequenc
     found = [candidate for message in messages for candidate in extract(message)]
     pinned = [item for item in known if item.section == PINNED]  # not the fold's to touch
     rest = [item for item in known if item.section != PINNED]
-    return render([*pinned, *fold_extractive(rest, found, ROLLING, 1).items])
+    room = ROLLING.with_values({"summary_cap": max(16, ROLLING.summary_cap - block_tokens(pinned))})
+    return render([*pinned, *fold_extractive(rest, found, room, 1).items])
 
 
 def check_summary(answer: object, messages: Sequence[Message] = ()) -> str:
