@@ -236,7 +236,9 @@ _CUES = _table(_TABLE)
 _ABROAD = _table(_FOREIGN)
 _WORDS = _CUES.keys()
 # Words that can say that something is done or answered.
-CLOSERS = frozenset(word for word, cues in _CUES.items() if any(cue.kind in ("done", "answer") for cue in cues))
+CLOSERS = frozenset(
+    word for word, cues in _CUES.items() if any(cue.kind in ("done", "answer") for cue in cues)
+) - frozenset("i we the my our up out with way date as about re was were has have had it no yes been".split())
 _ASIAN = [
     (kind.strip(), re.compile(pattern.strip()))
     for kind, _, pattern in (line.partition("|") for line in _CHINESE.strip().splitlines())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Sequence
 
 from infold.folding.abroad import read_abroad
 from infold.folding.cues import foreign, weigh, words_of
@@ -257,11 +258,15 @@ def exactness(found: list[str]) -> float:
     return min(sum(weight for shape, weight in _EXACT.items() if shape in found), 3)
 
 
-def digest(message: Message, chars: int = 110) -> str:
-    """One line that tells a reader what the message was: all of a short one, what a long one states, or its beginning."""
+def digest(message: Message, found: Sequence[Candidate] | None = None, chars: int = 110) -> str:
+    """One line that tells a reader what the message was: all of a short one, what a long one states, or its beginning.
+
+    `found` is what was extracted from it, where that is known.
+    """
     text = " ".join(message.text[: chars * 3].split())
     if len(text) > chars:
-        stated = "; ".join(item.text for item in extract(message) if item.section != CLOSING)
+        found = extract(message) if found is None else found
+        stated = "; ".join(item.text for item in found if item.section != CLOSING)
         text = stated or text
     if message.tool_calls:
         called = ", ".join(str((c.get("function") or c.get("custom") or {}).get("name")) for c in message.tool_calls)

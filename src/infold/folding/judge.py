@@ -109,9 +109,9 @@ def features(found: list[str]) -> list[str]:
 
 
 _PAIR = "{} {}".format
-# Pairs and words, each with its weight; sums are scaled by the number of known ones.
-_Gate = dict[str, float]
-_Kinds = dict[str, list[tuple[int, float]]]
+# Words and pairs, each with its weight in hundredths: whole numbers add up the same in any order.
+_Gate = dict[str, int]
+_Kinds = dict[str, list[list[int]]]
 
 
 @functools.cache
@@ -124,13 +124,10 @@ def _weights() -> dict[str, Any]:
 @functools.cache
 def _model() -> tuple[list[str], dict[bool, tuple[float, _Gate, list[float], _Kinds]]]:
     told = _weights()
-    models: dict[bool, tuple[float, _Gate, list[float], _Kinds]] = {}
-    for by_user, role in ((True, "user"), (False, "assistant")):
-        own = told[role]
-        kinds = {name: [(pair[0], pair[1] / 100) for pair in pairs] for name, pairs in own["kinds"].items()}
-        gate = {name: weight / 100 for name, weight in own["gate"].items()}
-        models[by_user] = (own["gate_bias"], gate, own["kinds_bias"], kinds)
-    return told["labels"], models
+    by_speaker = {True: told["user"], False: told["assistant"]}
+    return told["labels"], {
+        by_user: (own["gate_bias"], own["gate"], own["kinds_bias"], own["kinds"]) for by_user, own in by_speaker.items()
+    }
 
 
 @functools.cache
@@ -143,7 +140,7 @@ def worth(found: list[str], by_user: bool) -> float:
     """How much a sentence deserves to be remembered: above 0 rather yes, below 0 rather not."""
     bias, gate, _, _ = _model()[1][by_user]
     known = [gate[name] for name in {*features(found)} if name in gate]
-    return bias + math.fsum(known) / math.sqrt(len(known) + 1)  # fsum: a set has no order, and must not show
+    return bias + sum(known) / math.sqrt(len(known) + 1) / 100
 
 
 def kinds_of(found: list[str], by_user: bool, cues: list[str]) -> tuple[str, str, float]:
@@ -151,11 +148,11 @@ def kinds_of(found: list[str], by_user: bool, cues: list[str]) -> tuple[str, str
     labels, models = _model()
     _, _, bias, kinds = models[by_user]
     known = [kinds[name] for name in {*features(found), *cues} if name in kinds]
-    votes: list[list[float]] = [[] for _ in labels]
+    votes = [0] * len(labels)
     for pairs in known:
         for at, weight in pairs:
-            votes[at].append(weight)
-    norm = 1 / math.sqrt(len(known) + 1)
-    scores = [own + norm * math.fsum(mine) for own, mine in zip(bias, votes, strict=True)]
+            votes[at] += weight
+    norm = 1 / math.sqrt(len(known) + 1) / 100
+    scores = [own + norm * mine for own, mine in zip(bias, votes, strict=True)]
     first, second = sorted(range(len(scores)), key=lambda at: -scores[at])[:2]
     return labels[first], labels[second], scores[first] - scores[labels.index("reversal")]

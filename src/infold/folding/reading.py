@@ -79,9 +79,13 @@ def judged(text: str, by_user: bool) -> Reading | None:
     low, asks = text.lower(), text.endswith("?")
     said, found = words_of(low), tokens(text)
     value = worth(found, by_user) + (STATED if by_user and _STATES_VALUE.match(low) and _EXACT & {*found} else 0)
-    if value < CLOSING_LEAST and said.isdisjoint(CLOSERS) and not (asks and by_user):
+    low_value = value < CLOSING_LEAST
+    if low_value and said.isdisjoint(CLOSERS) and not (asks and by_user):
         return None
     weights = weigh(low, said)
+    if low_value and not asks:  # at best it closes something
+        closes = weights.get("done", 0) >= 2 or weights.get("answer", 0) >= 2
+        return Reading(text, low, weights, "", "", value, True, True) if closes else None
     kind, other, apart = kinds_of(found, by_user, cue_names(weights))
     reading = Reading(text, low, weights, kind, other, value, False, apart >= STEADY)
     if asks and not _states(reading):
