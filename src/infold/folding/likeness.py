@@ -114,11 +114,13 @@ def _common() -> frozenset[str]:
     return frozenset(map(stem, common()))
 
 
+@functools.lru_cache(maxsize=8192)
 def telling(found: frozenset[str]) -> frozenset[str]:
     """The words that name a thing rather than say something about it."""
     return frozenset(word for word in found - GENERIC - _common() if not word.isdigit())
 
 
+@functools.lru_cache(maxsize=8192)
 def figures(found: frozenset[str]) -> frozenset[str]:
     """The words with a digit."""
     return frozenset(word for word in found if any(ch.isdigit() for ch in word))

@@ -11,7 +11,7 @@ from infold.folding.judge import kinds_of, tokens, worth
 # Worth of a sentence that is kept, of a user and of an assistant: what an assistant says is rarely about the user's affairs.
 LEAST = {True: 0.5, False: 1.0}
 SHORT_LEAST = 1.0  # of three words or less
-CLOSING_LEAST = -1.5  # of one that may close an open item
+CLOSING_LEAST = -1.0  # of one that may close an open item
 STEADY = 2.0  # how far from a reversal a sentence is that cannot be one
 
 # "The kick-off? 14 March": a topic put as a question does not start like this.
