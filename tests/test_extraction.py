@@ -904,7 +904,7 @@ def test_any_message_has_a_digest_of_one_line(text: str, chars: int, name: str |
         Message("user", text, name, seq=1),
         Message("assistant", text, name, tuple(call("t")["tool_calls"]), seq=1),
     ):
-        line = digest(message, chars)
+        line = digest(message, None, chars)
         assert len(line.splitlines()) == 1
         assert line.startswith(f"{name or message.role}: ")
         assert len(line) <= len(f"{name or message.role}: ") + chars + 2

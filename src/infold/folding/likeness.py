@@ -103,6 +103,8 @@ def words(text: str) -> frozenset[str]:
 
 
 def _parts(word: str) -> list[str]:
+    if word.isalnum():
+        return [word]
     return [word] if any(ch.isdigit() for ch in word) else [part for part in re.split(r"[-./:]", word) if part]
 
 
@@ -131,13 +133,14 @@ def about(text: str) -> str:
     return next(iter(topics(text)), "")
 
 
-def topics(text: str) -> list[str]:
+@functools.lru_cache(maxsize=8192)
+def topics(text: str) -> tuple[str, ...]:
     """What a decision may be about, likeliest first."""
     every = [match for pattern in _TOPICS for match in pattern.finditer(text)]
     found = [match for match in every if words(match["topic"]) - GENERIC and not _NO_TOPIC.search(match["topic"])]
-    return [
+    return tuple(
         match["topic"] for match in sorted(found, key=lambda match: not match["own"])
-    ]  # "the budget" before "budget"
+    )  # "the budget" before "budget"
 
 
 _SEGMENT = re.compile(
