@@ -149,12 +149,12 @@ def shipped(models: dict[str, tuple[Model, Model]], labels: Sequence[str], commo
     for role, (gate, kinds) in models.items():
         margins = {name: round(100 * (w[0] - w[1])) for name, w in gate.weights.items()}
         pairs = {
-            name: [[at, round(100 * weight)] for at, weight in enumerate(w) if abs(weight) >= 0.3]
+            name: [[at, round(100 * weight)] for at, weight in enumerate(w) if abs(weight) >= 0.5]
             for name, w in kinds.weights.items()
         }
         told[role] = {
             "gate_bias": round(gate.bias[0] - gate.bias[1], 3),
-            "gate": {name: margin for name, margin in margins.items() if abs(margin) >= 10},
+            "gate": {name: margin for name, margin in margins.items() if abs(margin) >= 20},
             "kinds_bias": [round(own, 3) for own in kinds.bias],
             "kinds": {name: found for name, found in pairs.items() if found},
         }

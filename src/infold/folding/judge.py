@@ -138,16 +138,21 @@ def common() -> frozenset[str]:
 
 def worth(found: list[str], by_user: bool) -> float:
     """How much a sentence deserves to be remembered: above 0 rather yes, below 0 rather not."""
+    return worth_of({*features(found)}, by_user)
+
+
+def worth_of(seen: set[str], by_user: bool) -> float:
+    """The same, of what the models look at."""
     bias, gate, _, _ = _model()[1][by_user]
-    known = [gate[name] for name in {*features(found)} if name in gate]
+    known = [gate[name] for name in gate.keys() & seen]
     return bias + sum(known) / math.sqrt(len(known) + 1) / 100
 
 
-def kinds_of(found: list[str], by_user: bool, cues: list[str]) -> tuple[str, str, float]:
+def kinds_of(seen: set[str], by_user: bool, cues: list[str]) -> tuple[str, str, float]:
     """What a sentence that is worth it is, what else it could be, and how far it is from being a reversal."""
     labels, models = _model()
     _, _, bias, kinds = models[by_user]
-    known = [kinds[name] for name in {*features(found), *cues} if name in kinds]
+    known = [kinds[name] for name in kinds.keys() & seen.union(cues)]
     votes = [0] * len(labels)
     for pairs in known:
         for at, weight in pairs:

@@ -6,10 +6,10 @@ import re
 from dataclasses import dataclass
 
 from infold.folding.cues import CLOSERS, cue_names, weigh, words_of
-from infold.folding.judge import kinds_of, tokens, worth
+from infold.folding.judge import features, kinds_of, tokens, worth_of
 
 # Worth of a sentence that is kept, of a user and of an assistant: what an assistant says is rarely about the user's affairs.
-LEAST = {True: 0.5, False: 1.0}
+LEAST = {True: 1.0, False: 1.0}
 SHORT_LEAST = 1.0  # of three words or less
 CLOSING_LEAST = -1.0  # of one that may close an open item
 STEADY = 2.0  # how far from a reversal a sentence is that cannot be one
@@ -78,15 +78,17 @@ def judged(text: str, by_user: bool) -> Reading | None:
     """A sentence as it is read; None where there is nothing in it at all."""
     low, asks = text.lower(), text.endswith("?")
     said, found = words_of(low), tokens(text)
-    value = worth(found, by_user) + (STATED if by_user and _STATES_VALUE.match(low) and _EXACT & {*found} else 0)
-    low_value = value < CLOSING_LEAST
-    if low_value and said.isdisjoint(CLOSERS) and not (asks and by_user):
+    seen = {*features(found)}
+    value = worth_of(seen, by_user) + (STATED if by_user and _STATES_VALUE.match(low) and _EXACT & {*found} else 0)
+    if value < CLOSING_LEAST and said.isdisjoint(CLOSERS) and not (asks and by_user):
         return None
     weights = weigh(low, said)
-    if low_value and not asks:  # at best it closes something
+    # Only outright words can lift what is worth too little: without them it closes something at best.
+    lost = value < CLOSING_LEAST or (value < min(LEAST[by_user], SHORT_LEAST) and max(weights.values(), default=0) < 2)
+    if lost and not asks:
         closes = weights.get("done", 0) >= 2 or weights.get("answer", 0) >= 2
         return Reading(text, low, weights, "", "", value, True, True) if closes else None
-    kind, other, apart = kinds_of(found, by_user, cue_names(weights))
+    kind, other, apart = kinds_of(seen, by_user, cue_names(weights))
     reading = Reading(text, low, weights, kind, other, value, False, apart >= STEADY)
     if asks and not _states(reading):
         head = text.rpartition(",")[0]  # "Just sent it, anything else?"
