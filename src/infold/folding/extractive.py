@@ -24,7 +24,7 @@ TOOL_CHARS = 8000
 MAX_ITEMS = 8
 TOOL_CONFIDENCE = 0.7
 FOREIGN_CONFIDENCE = 0.8
-_MOST_WORDS = 20
+_FEW_WORDS, _MOST_WORDS = 10, 20
 _REMEMBERED = 160  # characters of a sentence that others are compared with
 
 _SECTION = {
@@ -199,7 +199,10 @@ class _Reader:
 
     def _gist(self, text: str, kind: str) -> str:
         """The clauses of a sentence that carry it, at most _MOST_WORDS words of them."""
-        long = len(text.split()) > _MOST_WORDS
+        size = len(text.split())
+        if size <= _FEW_WORDS:
+            return text
+        long = size > _MOST_WORDS
         parts = phrases(text) if long else clauses(text)
         if len(parts) == 1:
             return text

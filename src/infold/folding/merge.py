@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from infold.policy import Policy
 
 # What gives way last when a layer is over its cap.
-_OVERTURNED = ("decisions", "goals", "facts")
+_OVERTURNED = ("decisions", "goals", "facts", "artifacts", "open")
 _WEIGHT = {"facts": 2.0, "decisions": 2.0, "open": 1.8, "goals": 1.8, "artifacts": 1.6}
 
 
@@ -256,16 +256,22 @@ def _overturn(draft: _Draft, candidate: Candidate) -> str:
         best: tuple[float, int, str] | None = None
         for id, item in draft.items.items():
             shared = (draft.words[id] & said) - GENERIC
-            score = draft.weight(shared)
             decided = item.section == "decisions"
+            score = draft.weight(shared if decided else telling(shared))
             least = 0.5 if decided else 1.0 if item.section in sections else 99
             if score >= least and (best is None or (score + decided, item.fold, id) > best):
                 best = (score + decided, item.fold, id)
         if best:
             hit = [draft.items[best[2]]]
+    named = gone - mine  # all that is named as bygone, and not again in what holds
+    for id, item in draft.items.items():
+        if item.section in sections and item not in hit and len(telling(draft.words[id] & named)) > 1:
+            hit.append(item)
     for topic in map(words, (*topics(candidate.replaces), *topics(candidate.text))):
         if len(topic - GENERIC) > 1:  # all that was decided about it
-            same = [item for id, item in draft.items.items() if topic <= draft.words[id] and item.section in sections]
+            same = [
+                item for id, item in draft.items.items() if topic <= draft.words[id] and item.section in sections[:3]
+            ]
             hit += [item for item in same if item not in hit]
     for item in hit:
         draft.remove(item.id)
