@@ -234,7 +234,6 @@ def _table(text: str) -> dict[str, list[Cue]]:
 
 _CUES = _table(_TABLE)
 _ABROAD = _table(_FOREIGN)
-_WORDS = _CUES.keys()
 # Words that can say that something is done or answered.
 CLOSERS = frozenset(
     word for word, cues in _CUES.items() if any(cue.kind in ("done", "answer") for cue in cues)
