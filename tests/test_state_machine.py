@@ -26,7 +26,7 @@ from infold.context import Context
 from infold.items import line_tokens
 from infold.messages import parse
 from infold.presets import PRESETS
-from infold.rendering import POLICY_SNIPPET
+from infold.marks import POLICY_SNIPPET
 from infold.tokens import MESSAGE_OVERHEAD, REQUEST_OVERHEAD, count, message_tokens, tools_tokens
 from infold.units import units
 

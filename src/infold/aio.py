@@ -15,11 +15,12 @@ from infold.memory import ChatInfo, Memory
 if TYPE_CHECKING:
     from infold.arguments import MessageLike
     from infold.audit import Proof
+    from infold.authors import Summarizer
     from infold.chat import Chat
     from infold.context import Context
-    from infold.folder import Summarizer
     from infold.ledger.rows import Event
     from infold.messages import Message
+    from infold.models.spec import Model
     from infold.policy import Policy
     from infold.presets import SummarizationConfig
     from infold.records import SummaryRecord
@@ -50,6 +51,7 @@ class AsyncMemory:
         self,
         url: str = "sqlite:///infold.db",
         *,
+        model: str | Model | Iterable[str | Model] | None = None,
         summarizer: Summarizer | None = None,
         on_event: Callable[[Event], None] | None = None,
         clock: Callable[[], int] | None = None,
@@ -57,7 +59,7 @@ class AsyncMemory:
         create: bool = True,
     ) -> None:
         self._open = functools.partial(
-            Memory, url, summarizer=summarizer, on_event=on_event, clock=clock, ids=ids, create=create
+            Memory, url, model=model, summarizer=summarizer, on_event=on_event, clock=clock, ids=ids, create=create
         )
         self._memory: Memory | None = None
         self._hop = _Hop()

@@ -10,16 +10,9 @@ from infold.excerpts import MIN_EXCERPT, MIN_QUESTION, caps, excerpt_message
 from infold.folding.merge import rank
 from infold.formats import to_chat
 from infold.items import Item, render
+from infold.marks import BACKGROUND, POLICY_SNIPPET, SOURCES_HEADER
 from infold.messages import Message
-from infold.rendering import (
-    BACKGROUND,
-    POLICY_SNIPPET,
-    SOURCES_HEADER,
-    bridge_message,
-    memory_blocks,
-    plain_line,
-    system_message,
-)
+from infold.rendering import bridge_message, memory_blocks, plain_line, system_message
 from infold.tokens import MESSAGE_OVERHEAD, REQUEST_OVERHEAD, count, count_cached, counted
 from infold.units import question, repair, turn_starts, turns, unit_slices
 

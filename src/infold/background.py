@@ -1,4 +1,4 @@
-"""Work that must not keep anybody waiting: one thread, one job at a time per key, run again if asked meanwhile."""
+"""Work that must not keep anybody waiting: a few threads, one job at a time per key, run again if asked meanwhile."""
 
 from __future__ import annotations
 
@@ -8,6 +8,9 @@ from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 
 log = logging.getLogger("infold")
+
+THREADS = 4
+"""Chats that can be folded at once: most of the time of a fold is waiting for a model."""
 
 
 class Background:
@@ -26,7 +29,7 @@ class Background:
                 self._again.add(key)
                 return
             if self._executor is None:
-                self._executor = ThreadPoolExecutor(1, thread_name_prefix="infold")
+                self._executor = ThreadPoolExecutor(THREADS, thread_name_prefix="infold")
             self._running[key] = self._executor.submit(self._run, key, job)
 
     def _run(self, key: str, job: Callable[[], object]) -> None:

@@ -143,6 +143,8 @@ class Chat:
         self._memory.emit(events)
         if events or not instant:
             self._rewriter.soon()
+        else:
+            self._rewriter.resume(state)
         return added[0] if single and len(added) == 1 else added
 
     # Reading -------------------------------------------------------------------------------------------
@@ -252,6 +254,13 @@ class Chat:
     def settle(self) -> None:
         """Wait for the background folds of this chat."""
         self._rewriter.settle()
+
+    def resume(self) -> None:
+        """Let the background go on with what an earlier process left undone."""
+        if self._memory.writes:
+            with self.reading() as (_, state):
+                pass
+            self._rewriter.resume(state)
 
     # Changing ------------------------------------------------------------------------------------------
 

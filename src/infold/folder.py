@@ -6,34 +6,28 @@ import hashlib
 import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import Any
 
 from infold.failpoints import reach
 from infold.folding.extractive import extract
 from infold.folding.merge import Change, fold_extractive, fold_text, roll_up
-from infold.folding.text import check_summary, read_summary
-from infold.items import LEAF, Candidate, Item, render, total_tokens
+from infold.items import LEAF, Candidate, Item, total_tokens
+from infold.ledger import calls as store_calls
 from infold.ledger import store
 from infold.ledger.rows import Event, FoldRow
 from infold.ledger.store import Connection
-from infold.messages import Message, canonical_json
-from infold.policy import Policy
+from infold.messages import canonical_json
 from infold.rendering import memory_tokens
 from infold.state import State, load, marks_json, note_marks
-from infold.tokens import count
 from infold.triggers import Marks, Plan, tighter
 from infold.units import splits_unit
+from infold.units import turns as turns_of
+from infold.writing import Job, Log, Written
 
 log = logging.getLogger("infold")
 
 EXTRACTIVE, SUMMARIZER = "extractive", "summarizer"
 GENESIS = b"\0" * 32
-
-
-class Summarizer(Protocol):
-    """Anything with `summarize_memory`'s signature."""
-
-    def __call__(self, current_memory_summary: str, messages_to_summarize: list[Message], /) -> str: ...
 
 
 class LostRaceError(Exception):
@@ -50,22 +44,15 @@ class Clockwork:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What a summarizer is asked: memory as it last wrote it, and the messages since."""
+    """What is asked of a summarizer: memory as it last wrote it, and everything since."""
 
-    summary: str
-    messages: list[Message]
-    base: tuple[Item, ...]
+    job: Job
     first: int
     last: int
     replaced: int
     """Number of the first extractive fold that the answer replaces; 0 for none."""
-
-    @property
-    def key(self) -> str:
-        """Equal requests, equal key: message ids and contents, their tokens, and the memory they are folded into."""
-        tokens = sum(m.tokens for m in self.messages)
-        said = [m.sha256.hex() for m in self.messages]
-        return hashlib.sha256(canonical_json([said, tokens, self.summary]).encode()).hexdigest()
+    version: int
+    """Of the chat's memory, when it was asked."""
 
 
 def fold_instantly(
@@ -92,8 +79,9 @@ def fold_instantly(
             break  # a chain's tail shrinks once
     last = state.messages[plan.cut - 1].seq if plan.cut else 0
     state, event = commit(
-        connection, state, change, plan.reason, marks, clock, last=last, author=EXTRACTIVE, started=started
-    )
+        connection, state, change, plan.reason, marks, clock, last=last, author=EXTRACTIVE, started=started,
+        turns=len(turns_of(state.messages[: plan.cut])),
+    )  # fmt: skip
     state, more = _roll_up(connection, state, clock)
     return state, [event, *more]
 
@@ -109,60 +97,63 @@ def request(connection: Connection, state: State, plan: Plan) -> Request:
         base = store.items_at(connection, state.row.key, replaced - 1)
     last = state.messages[plan.cut - 1].seq if plan.cut else state.row.cursor
     messages = store.messages_between(connection, state.row.key, first, last)
-    shown = [] if state.policy.leaf_cap else [*state.pins, *base]
-    return Request(render(shown), messages, base, first, last, replaced)
+    depth = state.depth if replaced else state.depth + 1
+    job = Job(base, state.pins, tuple(messages), state.policy, state.row.folds + 1, depth)
+    return Request(job, first, last, replaced, state.row.version)
 
 
-def fold_answer(
+def fold_written(
     connection: Connection,
     state: State,
     asked: Request,
-    answer: str,
+    written: Written,
     plan: Plan,
     marks: Marks,
     clock: Clockwork,
-    *,
-    expected: int,
     started: int,
-    second: str | None = None,
+    log: Log,
 ) -> tuple[State, list[Event]]:
-    """Commit a summarizer's answer; extractive folds of the same messages are superseded."""
+    """Commit what a summarizer wrote; extractive folds of the same messages are superseded."""
+    last = written.last or asked.last
     # A late result may have joined a call in the range since: the cut would split them.
-    if state.row.version != expected or splits_unit(state.messages, asked.last):
+    if state.row.version != asked.version or splits_unit(state.messages, last):
         raise LostRaceError
-    policy = state.policy
-    n = state.row.folds + 1
-    found = [candidate for message in asked.messages for candidate in extract(message)] if policy.facts_cap else []
-    change = fold_text(asked.base, read_summary(answer, asked.messages, asked.base), found, policy, n)
-    change = _relative(change, state.items)
+    key, cursor, n = state.row.key, state.row.cursor, asked.job.fold
+    store_calls.insert_calls(connection, key, log.calls, n)
+    events = [noted(connection, state, "gate", verdict, clock) for verdict in log.verdicts]
+    change = _relative(Change((), (), written.items), state.items)
+    read = [message for message in asked.job.messages if message.seq <= last]
     state, event = commit(
         connection, state, change, plan.reason, marks, clock,
-        first=asked.first, last=asked.last if asked.messages else 0, author=SUMMARIZER, started=started, replaced=asked.replaced,
+        first=asked.first, last=last if read else 0, author=SUMMARIZER, started=started, replaced=asked.replaced,
+        turns=len(turns_of(read)), called=sum(call.duration for call in log.calls), written=written,
     )  # fmt: skip
-    events = [event]
-    if second is not None:  # the answer was over its cap: its shorter rewrite is a record of its own
-        lines = read_summary(second, asked.messages, state.items)
-        again = fold_text(state.items, lines, [], policy, state.row.folds + 1)
+    events.append(event)
+    if written.second:  # the answer was over its cap: its shorter rewrite is a record of its own
+        again = fold_text(state.items, written.second, [], state.policy, state.row.folds + 1)
         state, event = commit(
-            connection, state, again, plan.reason, state.marks, clock, author=SUMMARIZER, started=started
-        )
+            connection, state, again, plan.reason, state.marks, clock, author=SUMMARIZER, started=started,
+            written=replace(written, narrative=None),
+        )  # fmt: skip
+        events.append(event)
+    if read and last < cursor:  # a later pass failed: the rest stays folded, extractively
+        rest = [message for message in asked.job.messages if last < message.seq <= cursor]
+        found = [candidate for message in rest for candidate in extract(message)]
+        change = fold_extractive(state.items, found, state.policy, state.row.folds + 1)
+        state, event = commit(
+            connection, state, change, plan.reason, state.marks, clock,
+            first=last + 1, last=cursor, author=EXTRACTIVE, turns=len(turns_of(rest)),
+        )  # fmt: skip
         events.append(event)
     state, more = _roll_up(connection, state, clock)
     return state, [*events, *more]
 
 
-def ask(summarizer: Summarizer, asked: Request, policy: Policy, depth: int) -> tuple[str, str | None]:
-    """The summarizer's checked answer, and its shorter rewrite where the first was over the cap."""
-    cap = policy.leaf_cap or policy.summary_cap
-    answer = check_summary(summarizer(asked.summary, list(asked.messages)), asked.messages)
-    if count(answer) <= cap:
-        return answer, None
-    if policy.max_depth and depth + 1 < policy.max_depth:
-        second = check_summary(summarizer(answer, []), asked.messages)
-        if count(second) <= cap:
-            return answer, second
-        answer = second
-    raise ValueError(f"the summary has {count(answer)} tokens, more than its cap of {cap}")
+def noted(connection: Connection, state: State, type: str, data: dict[str, Any], clock: Clockwork) -> Event:
+    """Write an event; the caller emits it once it is committed."""
+    event = Event(type, clock.now(), data, state.row.id)
+    store.insert_event(connection, state.row.key, event)
+    return event
 
 
 def _relative(change: Change, current: Sequence[Item]) -> Change:
@@ -215,13 +206,17 @@ def commit(
     kind: str = "",
     started: int | None = None,
     replaced: int = 0,
+    turns: int = 0,
+    called: int = 0,
+    written: Written | None = None,
 ) -> tuple[State, Event]:
     """Write one fold. Messages first..last become covered by it; without a last, memory alone changes."""
     row = state.row
     covers = last > 0
     kind = kind or ("base" if covers else "rewrite")
     first = (first or row.cursor + 1) if covers else 0
-    assert not covers or replaced or first == row.cursor + 1, "a fold starts right after the one before it"
+    ends = max((fold.last_seq for fold in state.folds if fold.last_seq), default=row.cursor)
+    assert not covers or replaced or first == ends + 1, "a fold starts right after the one before it"
     assert not covers or first <= last <= row.last_seq, "a fold covers messages that exist"
     n = row.folds + 1
     now = clock.now()
@@ -235,6 +230,9 @@ def commit(
         context_window=before.context_window, active=before.active, tokens=total_tokens(change.items), marks=marks_json(marks),
         removed=canonical_json(change.removed),
         sources_sha256=_sources_hash(connection, row.key, first, last) if covers else GENESIS, hash=b"",
+        model=written.model if written else None, prompt=written.prompt if written else None,
+        narrative=written.narrative if written else None,
+        notes=canonical_json(written.notes) if written and written.notes else None,
     )  # fmt: skip
     fold = replace(fold, hash=fold_hash(row.head_hash, fold, change.added))
     reach("fold.proposed")
@@ -258,7 +256,9 @@ def commit(
         {
             "reason": reason, "depth": depth, "tokens_before": before.request_tokens, "ratio": round(before.ratio, 4),
             "fold": n, "kind": kind, "author": author, "first": first or None, "last": last or None,
-            "tokens_after": fresh.situation().request_tokens, "duration": fold.duration,
+            "tokens_after": fresh.situation().request_tokens, "duration": fold.duration, "turns": turns,
+            "call": called, "write": max(0, clock.now() - now),
+            **({"model": written.model, "prompt": written.prompt, **written.notes} if written else {}),
         },
         row.id,
     )  # fmt: skip
@@ -323,13 +323,18 @@ def _sources_hash(connection: Connection, key: int, first: int, last: int) -> by
 
 def fold_hash(previous: bytes, fold: FoldRow, added: Sequence[Item]) -> bytes:
     """The link of the chain: the fold's content and the link before it."""
-    content = [
+    content: list[object] = [
         fold.n, fold.id, fold.kind, fold.first_seq, fold.last_seq, fold.head_seq, fold.depth, fold.parent, fold.author,
         fold.reason, fold.created_at, fold.request_tokens, fold.context_window, fold.active, fold.tokens, fold.duration,
         fold.marks, fold.removed, fold.sources_sha256.hex(),
         [
-            [item.id, item.layer, item.section, item.text, item.sources, *([item.confidence] if item.confidence != 1 else [])]
+            [
+                item.id, item.layer, item.section, item.text, item.sources,
+                *([item.confidence] if item.confidence != 1 else []), *([["rewrites", item.rewrites]] if item.rewrites else []),
+            ]
             for item in added
         ],
     ]  # fmt: skip
+    if any((fold.model, fold.prompt, fold.narrative, fold.notes)):
+        content.append([fold.model, fold.prompt, fold.narrative, fold.notes])
     return hashlib.sha256(previous + canonical_json(content).encode()).digest()

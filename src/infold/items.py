@@ -42,6 +42,8 @@ class Item:
     tokens: int = 0
     confidence: float = 1.0
     """How sure its reader was that it is worth a place; the least sure give way first."""
+    rewrites: int = 0
+    """How many times a model rewrote it on its way from the messages: 0 for what was extracted."""
 
     @property
     def line(self) -> str:
@@ -66,6 +68,8 @@ class Candidate:
     """Only worth a line where it closes nothing."""
     doubts: str = ""
     """Words that speak of something bygone; they overturn a decision where they name it."""
+    rewrites: int = 0
+    """As in an item."""
 
 
 def line_tokens(text: str) -> int:

@@ -20,9 +20,11 @@ from infold.triggers import Marks
 
 if TYPE_CHECKING:
     from infold.audit import Proof
+    from infold.authors import Author, Summarizer
     from infold.chat import Chat
-    from infold.folder import Summarizer
     from infold.ledger.rows import Event
+    from infold.models.caller import Caller
+    from infold.models.spec import Model
 
 log = logging.getLogger("infold")
 
@@ -46,15 +48,18 @@ class ChatInfo:
 class Memory:
     """Conversation memory in one database.
 
-    `url` is a SQLite file such as "sqlite:///chats.db"; without one, ./infold.db. `summarizer` is any callable with
-    `summarize_memory`'s signature; without one, folds are extractive. `on_event` is called with each Event after it is
-    committed. `clock` (milliseconds) and `ids` can be given to make a run repeatable.
+    `url` is a SQLite file such as "sqlite:///chats.db"; without one, ./infold.db. `model` names the language model that
+    writes summaries ("openai:gpt-5-nano", "anthropic:…", "ollama:…", "local", a base URL), or several in order of
+    preference; without one, MEMORY_SUMMARIZER_MODEL does; without that, folds are extractive. `summarizer` is any callable
+    with `summarize_memory`'s signature, instead of a model. `on_event` is called with each Event after it is committed.
+    `clock` (milliseconds) and `ids` can be given to make a run repeatable.
     """
 
     def __init__(
         self,
         url: str = "sqlite:///infold.db",
         *,
+        model: str | Model | Iterable[str | Model] | None = None,
         summarizer: Summarizer | None = None,
         on_event: Callable[[Event], None] | None = None,
         clock: Callable[[], int] | None = None,
@@ -63,10 +68,16 @@ class Memory:
     ) -> None:
         from infold.folder import Clockwork
         from infold.ledger.database import Database
-        from infold.rewriter import Answers
+        from infold.models.spec import models
+        from infold.writing import Answers
 
         if summarizer is not None and not callable(summarizer):
             raise ConfigError("summarizer must be a function like summarize_memory(current_summary, messages)")
+        if summarizer is not None and model is not None:
+            raise ConfigError("give either a model or a summarizer, not both")
+        self._models = models(model) if model is not None else None
+        self._callers: dict[str, Caller] = {}
+        self._authors: dict[tuple[str, ...], tuple[Author, ...]] = {}
         self.summarizer = summarizer
         self.on_event = on_event
         self.background = Background()
@@ -113,6 +124,7 @@ class Memory:
         _check_same(id, stored, wanted, preset, config)
         _check_wait(stored, wait)
         chat.update(user=user, system=system, title=title, context_window=context_window)
+        chat.resume()
         return chat
 
     def _create(
@@ -150,6 +162,38 @@ class Memory:
         self.emit([event])
         return key
 
+    @property
+    def writes(self) -> bool:
+        """Whether anybody but the extractive fold could write summaries."""
+        return self.summarizer is not None or self._models != ()
+
+    def authors(self, policy: Policy) -> tuple[Author, ...]:
+        """Who writes the summaries of a chat with this policy, in order of preference."""
+        key = (policy.name, *policy.models)
+        found = self._authors.get(key)
+        if found is None:
+            found = self._authors[key] = self._find_authors(policy)
+        return found
+
+    def _find_authors(self, policy: Policy) -> tuple[Author, ...]:
+        if self.summarizer is not None:
+            from infold.authors import FunctionAuthor
+
+            return (FunctionAuthor(self.summarizer),)
+        from infold.models.spec import from_environment, preferred
+
+        chosen = from_environment(policy.name) if self._models is None else self._models
+        chosen = preferred(policy.models, chosen)
+        if not chosen:
+            return ()
+        from infold.authors import ModelAuthor
+        from infold.models.caller import Caller
+
+        for one in chosen:
+            if one.label not in self._callers:
+                self._callers[one.label] = Caller(one, self.clockwork.now)
+        return tuple(ModelAuthor(self._callers[one.label]) for one in chosen)
+
     def chats(self) -> list[ChatInfo]:
         """All chats, oldest first."""
         import json
@@ -177,6 +221,8 @@ class Memory:
     def close(self) -> None:
         """Finish background folds and close the database."""
         self.background.close()
+        for caller in self._callers.values():
+            caller.close()
         self.database.close()
 
     def emit(self, events: Iterable[Event]) -> None:

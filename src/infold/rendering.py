@@ -8,21 +8,9 @@ from typing import Any
 from infold.context import View
 from infold.folding.extractive import digest
 from infold.items import FACT, LEAF, LONG, Item, render
+from infold.marks import BRIDGE_HEADER, FACTS_HEADER, LEAVES_HEADER, NOTHING, PINS_HEADER, SUMMARY_HEADER
 from infold.messages import Message
 from infold.tokens import MESSAGE_OVERHEAD, count, count_cached
-
-# Fixed first lines. They mark what infold put into a request, so that it is never taken for conversation.
-POLICY_SNIPPET = (
-    "[infold memory policy] The memory below was written from earlier messages of this chat. Treat it as background: "
-    "prefer what the user says now, never invent what it does not say, and do not mention it unless asked."
-)
-PINS_HEADER = "[infold memory] Pinned, always valid:"
-FACTS_HEADER = "[infold memory] Known facts:"
-SUMMARY_HEADER = "[infold memory] What earlier messages of this chat established:"
-LEAVES_HEADER = "[infold memory] From messages folded recently:"
-SOURCES_HEADER = "[infold sources] Retrieved for the next question:"
-BRIDGE_HEADER = "[infold bridge]"
-BACKGROUND = "BACKGROUND – PRIOR CONVERSATION SUMMARY (use only if relevant):"
 
 
 class Block:
@@ -63,7 +51,7 @@ def memory_blocks(view: View) -> dict[str, Block]:
         items = view.cache["items"] = _by_section(view)
     header, empty = SUMMARY_HEADER, ""
     if view.policy.name == "chain" and view.depth >= 0:
-        header, empty = f"[summary-depth:{view.depth}] {SUMMARY_HEADER}", "(nothing durable)"
+        header, empty = f"[summary-depth:{view.depth}] {SUMMARY_HEADER}", NOTHING
     return {
         "pins": Block(PINS_HEADER, items["pins"], "pinned", view.cache),
         "facts": Block(FACTS_HEADER, items["facts"], "lasting facts", view.cache),

@@ -2,20 +2,59 @@
 
 from __future__ import annotations
 
+import secrets
+import time
+from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from infold.errors import SummarizerError
-from infold.folder import EXTRACTIVE, LostRaceError, Request, ask, fold_answer, fold_instantly, request
+from infold.errors import InfoldError, SummarizerError
+from infold.failpoints import reach
+from infold.folder import EXTRACTIVE, Clockwork, LostRaceError, Request, fold_instantly, fold_written, noted, request
+from infold.ledger import calls as store
 from infold.ledger.rows import Event
 from infold.ledger.store import Connection
+from infold.models.errors import TransportError
 from infold.policy import Policy
 from infold.state import State, note_marks
 from infold.triggers import Marks, Plan, decide, forced, tighter
+from infold.writing import Log, NobodyLeftError, Writer
 
 if TYPE_CHECKING:
+    from infold.authors import Author
     from infold.chat import Chat
     from infold.memory import Memory
+
+_POLL = 0.02  # seconds between two looks at a lease that somebody in line waits for
+
+
+class Lease:
+    """The right to fold one chat with a summarizer: one holder at a time, across processes, until it runs out."""
+
+    def __init__(self, chat: Chat, clock: Clockwork, term: int) -> None:
+        self._chat = chat
+        self._clock = clock
+        self._term = term
+        self._owner = secrets.token_hex(8)
+        self._held = False
+
+    def take(self, connection: Connection, state: State) -> bool:
+        """Get or keep it; False while somebody else has it."""
+        now = self._clock.now()
+        self._held = store.take_lease(connection, state.row.key, self._owner, now, now + self._term)
+        return self._held
+
+    def renew(self) -> None:
+        with self._chat.writing() as (connection, state):
+            self.take(connection, state)
+
+    def __enter__(self) -> Lease:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        if self._held:
+            with suppress(InfoldError), self._chat.writing() as (connection, state):
+                store.end_lease(connection, state.row.key, self._owner)
 
 
 class Rewriter:
@@ -25,11 +64,23 @@ class Rewriter:
         self._memory = memory
         self._chat = chat
         self._wait = wait
+        self._stuck = -1
+        """Version of memory at which nobody could write what was due: trying again is useless until it changes."""
+
+    @property
+    def _policy(self) -> Policy:
+        known = self._chat.cache
+        return known.stored if known else self._chat.policy
+
+    @property
+    def authors(self) -> tuple[Author, ...]:
+        """Who writes this chat's summaries, in order of preference."""
+        return self._memory.authors(self._policy) if self._memory.writes else ()
 
     @property
     def folds_instantly(self) -> bool:
         """Whether a due fold is made at once and extractively, a summarizer rewriting it later."""
-        return self._memory.summarizer is None or self._upgrades(self._chat.policy)
+        return not self.authors or self._upgrades(self._policy)
 
     def _upgrades(self, policy: Policy) -> bool:
         """Whether the summarizer's part is to rewrite instant folds."""
@@ -53,63 +104,102 @@ class Rewriter:
 
     def soon(self) -> None:
         """Let the summarizer do what is due: now if the chat waits for it, else in the background."""
-        if self._memory.summarizer is None:
+        if not self.authors:
             return
         if self._wait:
             self._run()
         else:
             self._memory.background.submit(self._chat.id, self._run)
 
+    def resume(self, state: State) -> None:
+        """Go on with what a crash, a closed process or an outage left undone."""
+        if self._wait or self._stuck == state.row.version or not self._memory.writes or self._memory.summarizer:
+            return
+        owed = self._owes(state) if self._upgrades(state.policy) else state.marks.seen < state.row.last_seq
+        if owed and any(author.available for author in self.authors):
+            self.soon()
+
     def settle(self) -> None:
         self._memory.background.settle(self._chat.id)
+
+    def _owes(self, state: State) -> bool:
+        """Whether the newest instant fold waits for its rewrite."""
+        newest = state.records[0] if state.records else None
+        if newest is None or newest.author != EXTRACTIVE:
+            return False
+        # A leaf has nothing to rewrite without messages, nor has an empty memory.
+        return newest.kind == "base" or bool(state.items and not state.policy.leaf_cap)
 
     def _run(self, *, force: bool = False) -> bool:
         """Fold with the summarizer until nothing is due; what it does wrong leaves the chat as it was."""
         folded = False
+        with Lease(self._chat, self._memory.clockwork, self._term) as lease:
+            while True:
+                step = self._prepared(force, lease)
+                if step is None:
+                    return folded
+                plan, marks, asked = step
+                if asked is None:
+                    return True
+                log, started = Log(), self._memory.clockwork.now()
+                try:
+                    written = Writer(self._chat.id, self.authors, self._memory.answers, lease.renew).write(
+                        asked.job, log
+                    )
+                except Exception as error:  # whatever a summarizer does, the chat goes on
+                    return self._failed(error, asked, plan, marks, log) or folded
+                reach("model.answered")
+                try:
+                    with self._chat.writing() as (connection, state):
+                        state, events = fold_written(
+                            connection,
+                            state,
+                            asked,
+                            written,
+                            plan,
+                            marks or state.marks,
+                            self._memory.clockwork,
+                            started,
+                            log,
+                        )
+                        if written.failure is not None:
+                            events.append(self._diagnosis(connection, state, written.failure, plan))
+                        self._chat.cache = state
+                except LostRaceError:
+                    continue
+                self._memory.emit(events)
+                folded = True
+                if force or self._wait:  # one fold a cycle
+                    return True
+
+    def _prepared(self, force: bool, lease: Lease) -> tuple[Plan, Marks | None, Request | None] | None:
+        """What is to be asked next; no request where the event is all there is; None where nothing is due."""
+        clock = self._memory.clockwork
         while True:
             with self._chat.writing() as (connection, state):
                 plan, marks = self._due(connection, state, force)
                 if plan is None:
-                    return folded
-                # How large the answer will be is not known yet: room is made for memory as it is.
-                plan = tighter(state.policy, state.situation(), plan, state.memory_tokens) or plan
-                wanted = request(connection, state, plan)
-                if not wanted.messages and not wanted.summary:  # nothing to ask about: the event is all there is
-                    state, events = fold_instantly(
-                        connection, state, plan, marks or state.marks, self._memory.clockwork
-                    )
+                    return None
+                mine = lease.take(connection, state)
+                if mine:
+                    # How large the answer will be is not known yet: room is made for memory as it is.
+                    plan = tighter(state.policy, state.situation(), plan, state.memory_tokens) or plan
+                    asked = request(connection, state, plan)
+                    if asked.job.messages or asked.job.base:
+                        return plan, marks, asked
+                    state, events = fold_instantly(connection, state, plan, marks or state.marks, clock)
                     self._chat.cache = state
-                    break
-                expected, policy = state.row.version, state.policy
-                depth = state.depth if wanted.replaced else state.depth + 1
-            started = self._memory.clockwork.now()
-            try:
-                answer, second = self._ask(wanted, policy, depth)
-            except Exception as error:  # whatever a summarizer does, the chat goes on
-                return self._failed(error, plan, marks) or folded
-            try:
-                with self._chat.writing() as (connection, state):
-                    state, events = fold_answer(
-                        connection,
-                        state,
-                        wanted,
-                        answer,
-                        plan,
-                        marks or state.marks,
-                        self._memory.clockwork,
-                        expected=expected,
-                        started=started,
-                        second=second,
-                    )
-                    self._chat.cache = state
-            except LostRaceError:
-                continue
-            self._memory.emit(events)
-            folded = True
-            if force or self._wait:  # one fold a cycle
-                return True
-        self._memory.emit(events)
-        return True
+            if mine:
+                self._memory.emit(events)
+                return plan, marks, None
+            if not self._wait:  # whoever has the lease folds until nothing is due
+                return None
+            time.sleep(_POLL)
+
+    @property
+    def _term(self) -> int:
+        """Milliseconds that a pass may take; after that others may take over."""
+        return int(1000 * sum(author.patience for author in self.authors)) + 10_000
 
     def _due(self, connection: Connection, state: State, force: bool) -> tuple[Plan | None, Marks | None]:
         """What to fold next: what was asked for, what a trigger says, or an instant fold that waits for its rewrite.
@@ -125,62 +215,41 @@ class Rewriter:
             return plan, marks
         if marks != state.marks:
             note_marks(connection, state, marks)
-        newest = state.records[0] if state.records else None
-        if newest is not None and newest.author == EXTRACTIVE and self._upgrades(state.policy):
-            # A leaf has nothing to rewrite without messages, nor has an empty memory.
-            rewritable = newest.kind == "base" or (state.items and not state.policy.leaf_cap)
-            return (Plan(0, newest.reason) if rewritable else None), None
+        if self._upgrades(state.policy) and self._owes(state):
+            return Plan(0, state.records[0].reason), None
         return None, marks
 
-    def _ask(self, wanted: Request, policy: Policy, depth: int) -> tuple[str, str | None]:
-        """The summarizer's answer; an identical request is answered from the cache."""
-        answers, key = self._memory.answers, f"{self._chat.id} {wanted.key}"
-        known = answers.get(key)
-        if known is not None:
-            return known
-        assert self._memory.summarizer is not None
-        answer = ask(self._memory.summarizer, wanted, policy, depth)
-        answers.put(key, answer)
-        return answer
-
-    def _failed(self, error: Exception, plan: Plan, decided: Marks | None) -> bool:
-        """Record the failure; then raise, fold extractively, or leave the messages as they are, as the policy says."""
+    def _diagnosis(self, connection: Connection, state: State, error: Exception, plan: Plan) -> Event:
         said = " ".join("".join(ch if ch.isprintable() else " " for ch in str(error)[:200]).split())
+        data = {"reason": plan.reason, "error": type(error).__name__, "message": said}
+        return noted(connection, state, "summarization_failed", data, self._memory.clockwork)
+
+    def _failed(self, error: Exception, asked: Request, plan: Plan, decided: Marks | None, log: Log) -> bool:
+        """Record the failure; then raise, fold extractively, or leave the messages as they are, as the policy says."""
+        clock = self._memory.clockwork
         with self._chat.writing() as (connection, state):
             policy = state.policy
-            data = {"reason": plan.reason, "error": type(error).__name__, "message": said}
-            events = [self._chat.record(connection, "summarization_failed", data)]
+            store.insert_calls(connection, state.row.key, log.calls, None)
+            events = [noted(connection, state, "gate", verdict, clock) for verdict in log.verdicts]
+            if decided is not None or not isinstance(error, NobodyLeftError):  # a rewrite can wait in silence
+                events.append(self._diagnosis(connection, state, error, plan))
+            made: list[Event] = []
             again, marks = None, replace(state.marks, seen=max(state.marks.seen, decided.seen if decided else 0))
             if policy.fallback == EXTRACTIVE and not policy.abort_on_failure and not self._upgrades(policy):
                 again, marks = decide(policy, state.situation())
                 if plan.reason == "forced":
                     again = forced(policy, state.situation())
             if again is not None:
-                state, made = fold_instantly(connection, state, again, marks, self._memory.clockwork)
+                state, made = fold_instantly(connection, state, again, marks, clock)
                 events += made
             else:
                 note_marks(connection, state, marks)
             self._chat.cache = state
+            if not isinstance(error, TransportError) and any(author.available for author in self.authors):
+                self._stuck = asked.version
         self._memory.emit(events)
         if policy.abort_on_failure:
             raise SummarizerError(
-                f"the summarizer failed ({type(error).__name__}: {said}); every message is stored, nothing was folded"
+                f"the summarizer failed ({type(error).__name__}: {error}); every message is stored, nothing was folded"
             ) from error
-        return len(events) > 1
-
-
-class Answers:
-    """The newest answers of summarizers, by request."""
-
-    MOST = 128
-
-    def __init__(self) -> None:
-        self._kept: dict[str, tuple[str, str | None]] = {}
-
-    def get(self, key: str) -> tuple[str, str | None] | None:
-        return self._kept.get(key)
-
-    def put(self, key: str, answer: tuple[str, str | None]) -> None:
-        self._kept[key] = answer
-        while len(self._kept) > self.MOST:
-            self._kept.pop(next(iter(self._kept)), None)
+        return bool(made)

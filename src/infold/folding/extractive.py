@@ -16,6 +16,7 @@ from infold.folding.sentences import clauses, clean, phrases, sentences
 from infold.folding.telling import lead_stripped, shorten, tell
 from infold.folding.toolvalues import tool_line
 from infold.items import CLOSING, Candidate
+from infold.marks import without_own
 from infold.messages import Message
 
 # What is read of one message. Tool output is capped harder: its dump is not memory.
@@ -58,10 +59,10 @@ def extract(message: Message) -> list[Candidate]:
         return []
     sources = (message.seq,) if message.seq else ()
     if message.role == "tool":
-        line = tool_line(message.text[:TOOL_CHARS])
+        line = tool_line(without_own(message.text)[:TOOL_CHARS])
         return [Candidate("artifacts", line, sources, confidence=TOOL_CONFIDENCE)] if line else []
     reader = _Reader(message, sources)
-    for sentence in _joined(sentences(clean(message.text[:READ_CHARS]))):
+    for sentence in _joined(sentences(clean(without_own(message.text)[:READ_CHARS]))):
         reader.read(sentence)
         if len(reader.found) >= MAX_ITEMS:
             break
@@ -266,7 +267,7 @@ def digest(message: Message, found: Sequence[Candidate] | None = None, chars: in
 
     `found` is what was extracted from it, where that is known.
     """
-    text = " ".join(message.text[: chars * 3].split())
+    text = " ".join(without_own(message.text)[: chars * 3].split())
     if len(text) > chars:
         found = extract(message) if found is None else found
         stated = "; ".join(item.text for item in found if item.section != CLOSING)

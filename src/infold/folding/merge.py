@@ -40,14 +40,17 @@ class _Draft:
         self.spread: dict[str, int] = {}
         """In how many items a word occurs."""
         self.fold = fold
-        self.made = 0
+        # A fold in several passes goes on numbering.
+        self.made = max((int(item.id.split(".")[1]) for item in memory if item.fold == fold), default=0)
         for item in memory:
             self.restore(item)
 
-    def add(self, section: str, text: str, sources: Iterable[int], layer: str, confidence: float) -> None:
+    def add(
+        self, section: str, text: str, sources: Iterable[int], layer: str, confidence: float, rewrites: int = 0
+    ) -> None:
         self.made += 1
-        id, sources = f"{self.fold}.{self.made}", tuple(sorted(set(sources)))
-        self.restore(Item(id, section, text, sources, layer, self.fold, line_tokens(text), round(confidence, 2)))
+        id, sources, sure = f"{self.fold}.{self.made}", tuple(sorted(set(sources))), round(confidence, 2)
+        self.restore(Item(id, section, text, sources, layer, self.fold, line_tokens(text), sure, rewrites))
 
     def _know(self, id: str, text: str) -> None:
         self.words[id] = found = words(text)
@@ -104,7 +107,7 @@ def fold_text(
         if known is not None and known.section == line.section:
             draft.restore(known)  # said again in the same words: the same item
         else:
-            draft.add(line.section, line.text, line.sources, layer, line.confidence)
+            draft.add(line.section, line.text, line.sources, layer, line.confidence, line.rewrites)
     for candidate in facts:
         if candidate.fact and policy.facts_cap:
             _absorb(draft, candidate, FACT)
@@ -123,7 +126,7 @@ def roll_up(memory: Sequence[Item], folds: Sequence[int], policy: Policy, fold: 
 
 
 def _again(item: Item) -> Candidate:
-    return Candidate(item.section, item.text, item.sources, confidence=item.confidence)
+    return Candidate(item.section, item.text, item.sources, confidence=item.confidence, rewrites=item.rewrites)
 
 
 def _conform(draft: _Draft, policy: Policy) -> None:
@@ -156,20 +159,20 @@ def _absorb(draft: _Draft, candidate: Candidate, layer: str) -> None:
     same = draft.normals.get(normal(text))
     if same is not None:
         return
-    sources, confidence = candidate.sources, candidate.confidence
+    sources, confidence, rewrites = candidate.sources, candidate.confidence, candidate.rewrites
     mark = subject(text) if candidate.section != "open" else ""
     decided = words(about(text)) if candidate.section == "decisions" else frozenset()
     for id, item in list(draft.items.items()):
         other = draft.words[id]
         if alike(mine, other):
             if len(mine) < len(other):  # the fuller wording stays
-                text, mine = item.text, other
+                text, mine, rewrites = item.text, other, item.rewrites
             sources += item.sources
             confidence = max(confidence, item.confidence)
             draft.remove(id)
         elif _takes_place(item, mark, decided):
             draft.remove(id)
-    draft.add(candidate.section, text, sources, layer, confidence)
+    draft.add(candidate.section, text, sources, layer, confidence, rewrites)
 
 
 def _takes_place(item: Item, mark: str, decided: frozenset[str]) -> bool:
@@ -324,7 +327,7 @@ def _cap(draft: _Draft, layer: str, cap: int) -> None:
 def _cut(draft: _Draft, item: Item, cap: int) -> None:
     text = excerpt(item.text, max(8, cap - 16), " … ")
     draft.remove(item.id)
-    draft.add(item.section, text, item.sources, item.layer, item.confidence)
+    draft.add(item.section, text, item.sources, item.layer, item.confidence, item.rewrites)
 
 
 def rank(items: Sequence[Item]) -> list[Item]:

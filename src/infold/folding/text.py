@@ -64,10 +64,15 @@ def _runs(text: str) -> list[tuple[str, ...]]:
 
 
 def read_summary(answer: str, messages: Sequence[Message], memory: Sequence[Item]) -> list[Candidate]:
-    """The lines of a summary, each with the messages (or the earlier items' sources) it shares most words with."""
+    """The lines of a summary, each with its sources."""
+    return cite(parse(answer), messages, memory)
+
+
+def cite(found: Sequence[Candidate], messages: Sequence[Message], memory: Sequence[Item]) -> list[Candidate]:
+    """Lines, each with the messages (or the earlier item's sources) it shares most words with."""
     said = [(message.seq, words(message.text)) for message in messages]
     lines: list[Candidate] = []
-    for line in parse(answer):
+    for line in found:
         mine = words(line.text)
         scores = [(len(mine & theirs), seq) for seq, theirs in said]
         best = max((score for score, _ in scores), default=0)

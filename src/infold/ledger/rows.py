@@ -54,6 +54,30 @@ class FoldRow:
     removed: str
     sources_sha256: bytes
     hash: bytes
+    model: str | None = None
+    prompt: str | None = None
+    narrative: str | None = None
+    notes: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One call of a model: what it took and what came of it."""
+
+    model: str
+    created_at: int
+    duration: int
+    """Milliseconds."""
+    tokens_in: int
+    tokens_out: int
+    cached: int
+    """Tokens of the input that the provider had in its cache."""
+    cost: int | None
+    """Billionths of a US dollar; None where the price is not known."""
+    outcome: str
+    """"ok", "rejected" (by the gate), or what went wrong."""
+    fold: int | None = None
+    """Number of the fold that came of it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from sqlalchemy import (
     UniqueConstraint,
 )
 
-HEAD = "0002"
+HEAD = "0003"
 """Newest migration; `migrations/versions` holds all of them."""
 
 metadata = MetaData()
@@ -87,6 +87,10 @@ folds = Table(
     Column("removed", Text, nullable=False),  # JSON list of ids of items that ended here
     Column("sources_sha256", LargeBinary, nullable=False),  # over the hashes of the covered messages
     Column("hash", LargeBinary, nullable=False),  # over this fold and the hash before it
+    Column("model", Text),  # the model that wrote it
+    Column("prompt", Text),  # version of the prompt it was asked with
+    Column("narrative", Text),  # its own prose, where it wrote some
+    Column("notes", Text),  # JSON: passes, messages that were filtered or cut
     UniqueConstraint("chat", "n"),
 )
 
@@ -104,6 +108,7 @@ items = Table(
     Column("sources", Text, nullable=False),  # JSON list of seqs
     Column("tokens", Integer, nullable=False),
     Column("confidence", Float, nullable=False, server_default="1"),
+    Column("rewrites", Integer, nullable=False, server_default="0"),  # by models, between the messages and this text
     UniqueConstraint("chat", "id", "born"),
 )
 Index("items_alive", items.c.chat, sqlite_where=items.c.died.is_(None), postgresql_where=items.c.died.is_(None))
@@ -130,3 +135,28 @@ events = Table(
     Column("data", Text, nullable=False),  # JSON
 )
 Index("events_by_chat", events.c.chat, events.c.key)
+
+calls = Table(
+    "calls",
+    metadata,
+    Column("key", Integer, primary_key=True),
+    Column("chat", Integer, ForeignKey("chats.key"), nullable=False),
+    Column("fold", Integer),  # n of the fold it was for; NULL where none came of it
+    Column("model", String, nullable=False),
+    Column("created_at", BigInteger, nullable=False),
+    Column("duration", Integer, nullable=False),  # ms
+    Column("tokens_in", Integer, nullable=False),
+    Column("tokens_out", Integer, nullable=False),
+    Column("cached", Integer, nullable=False),  # of tokens_in
+    Column("cost", BigInteger),  # billionths of a US dollar; NULL where the price is not known
+    Column("outcome", String, nullable=False),  # ok, rejected, or what went wrong
+)
+Index("calls_by_chat", calls.c.chat, calls.c.key)
+
+leases = Table(
+    "leases",
+    metadata,
+    Column("chat", Integer, ForeignKey("chats.key"), primary_key=True),
+    Column("owner", String, nullable=False),  # who is folding the chat with a summarizer
+    Column("until", BigInteger, nullable=False),  # when others may take over
+)

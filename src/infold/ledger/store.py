@@ -12,7 +12,7 @@ from sqlalchemy import and_, bindparam, delete, func, insert, or_, select, updat
 from infold.items import PINNED, Item
 from infold.ledger.database import Query
 from infold.ledger.rows import ChatRow, Event, FoldRow
-from infold.ledger.schema import chats, events, folds, items, messages, pins
+from infold.ledger.schema import calls, chats, events, folds, items, leases, messages, pins
 from infold.messages import Message, canonical_json, load
 
 Connection = sqlite3.Connection
@@ -33,6 +33,7 @@ _ITEM_COLUMNS = [
     items.c.born,
     items.c.tokens,
     items.c.confidence,
+    items.c.rewrites,
 ]
 
 
@@ -129,7 +130,7 @@ def bump(connection: Connection, key: int) -> None:
     _bump(connection, of=key)
 
 
-_deletes = [Query(delete(t).where(t.c.chat == P("of"))) for t in (events, pins, items, folds, messages)]
+_deletes = [Query(delete(t).where(t.c.chat == P("of"))) for t in (leases, calls, events, pins, items, folds, messages)]
 _delete_chat = Query(delete(chats).where(chats.c.key == P("of")))
 
 
@@ -278,12 +279,13 @@ _undo_superseded = Query(
 )
 _undo_born = Query(delete(items).where(items.c.chat == P("of"), items.c.born >= P("at")))
 _undo_died = Query(update(items).where(items.c.chat == P("of"), items.c.died >= P("at")).values(died=None))
+_undo_calls = Query(update(calls).where(calls.c.chat == P("of"), calls.c.fold >= P("at")).values(fold=None))
 _first_fold_past = Query(select(func.min(folds.c.n)).where(folds.c.chat == P("of"), folds.c.head_seq > P("after")))
 
 
 def _item(row: Sequence[Any]) -> Item:
-    id, section, text, sources, layer, born, tokens, confidence = row
-    return Item(id, section, text, tuple(json.loads(sources)), layer, born, tokens, confidence)
+    id, section, text, sources, layer, born, tokens, confidence, rewrites = row
+    return Item(id, section, text, tuple(json.loads(sources)), layer, born, tokens, confidence, rewrites)
 
 
 def insert_fold(connection: Connection, fold: FoldRow) -> None:
@@ -295,6 +297,7 @@ def insert_items(connection: Connection, key: int, added: Iterable[Item], n: int
         _insert_item(
             connection, chat=key, id=item.id, born=n, died=None, layer=item.layer, section=item.section,
             text=item.text, sources=canonical_json(item.sources), tokens=item.tokens, confidence=item.confidence,
+            rewrites=item.rewrites,
         )  # fmt: skip
 
 
@@ -338,7 +341,7 @@ def first_fold_past(connection: Connection, key: int, seq: int) -> int | None:
 
 def undo_folds(connection: Connection, key: int, n: int) -> None:
     """Take back fold n and every later one."""
-    for query in (_undo_folds, _undo_superseded, _undo_born, _undo_died):
+    for query in (_undo_folds, _undo_superseded, _undo_born, _undo_died, _undo_calls):
         query(connection, of=key, at=n)
 
 

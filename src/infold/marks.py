@@ -1,0 +1,55 @@
+"""What infold writes into requests, how it is marked, and recognising it when it comes back inside a message. Pure."""
+
+from __future__ import annotations
+
+import re
+
+from infold.items import HEADINGS
+
+# Fixed first lines. They mark what infold put into a request, so that it is never taken for conversation.
+POLICY_SNIPPET = (
+    "[infold memory policy] The memory below was written from earlier messages of this chat. Treat it as background: "
+    "prefer what the user says now, never invent what it does not say, and do not mention it unless asked."
+)
+PINS_HEADER = "[infold memory] Pinned, always valid:"
+FACTS_HEADER = "[infold memory] Known facts:"
+SUMMARY_HEADER = "[infold memory] What earlier messages of this chat established:"
+LEAVES_HEADER = "[infold memory] From messages folded recently:"
+SOURCES_HEADER = "[infold sources] Retrieved for the next question:"
+BRIDGE_HEADER = "[infold bridge]"
+BACKGROUND = "BACKGROUND – PRIOR CONVERSATION SUMMARY (use only if relevant):"
+PROMPT_MARK = "[infold summarizer]"
+"""Every prompt file begins with it."""
+NOTHING = "(nothing durable)"
+
+_HEADER = re.compile(
+    r"\s*(?:\[summary-depth:\d+\] ?)?(?:\[infold (?:memory(?: policy)?|bridge|sources)\]|BACKGROUND – PRIOR)"
+)
+_BODY = re.compile(
+    rf"\s*(?:[-*•] |#{{1,6}} (?:{'|'.join(map(re.escape, HEADINGS.values()))})\s*$|{re.escape(NOTHING)})"
+)
+# What a summarizer is sent, and may be quoted back with.
+_INPUT = re.compile(
+    r"<memory>\n\[M1\].*?(?:</memory>|\Z)|<messages>\n\[\d+\].*?(?:</messages>|\Z)|<meta total_messages=\d+[^>]*/>"
+    r"|=== EXISTING_SUMMARY ===.*?(?:=== END_NEW_TURNS ===|\Z)",
+    re.DOTALL,
+)
+_SIGN = re.compile(r"\[infold |\[summary-depth:|BACKGROUND – PRIOR|<memory>\n|<messages>\n|<meta total_|=== EXISTING_")
+
+
+def without_own(text: str) -> str:
+    """A message's text less memory, bridges and prompts of infold that came back in it."""
+    if not _SIGN.search(text):
+        return text
+    text = _INPUT.sub("", text)
+    if PROMPT_MARK in text:  # a prompt of ours, quoted to its end
+        text = text[: text.index(PROMPT_MARK)]
+    kept: list[str] = []
+    inside = False
+    for line in text.split("\n"):
+        if _HEADER.match(line):
+            inside = True
+        elif not (inside and (_BODY.match(line) or not line.strip())):
+            inside = False
+            kept.append(line)
+    return "\n".join(kept).strip()

@@ -1,0 +1,1 @@
+"""Language models: naming them, calling them, and what they cost."""

@@ -1,0 +1,289 @@
+"""Getting a fold written: passes, the ladder of authors, the gate. Reads and writes no database."""
+
+from __future__ import annotations
+
+import logging
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from infold.authors import Author
+from infold.folding.extractive import extract
+from infold.folding.gate import Verdict, judge
+from infold.folding.merge import fold_text
+from infold.folding.prompting import ITEMS, RECORD, TURNS, AnswerError, Proposal, Task, passes, prompts
+from infold.items import LONG, Candidate, Item, line_tokens, normal, render
+from infold.ledger.rows import Call
+from infold.messages import Message
+from infold.models.errors import BadAnswerError, TooLargeError, TransportError
+from infold.policy import Policy
+from infold.tokens import count
+from infold.units import unit_slices
+
+log = logging.getLogger("infold")
+
+MOST_PASSES = 16
+"""Passes of one fold; what is left over is the next one's."""
+HALVINGS = 2
+"""How often a pass that is too much for every author is cut in two."""
+_LAYOUTS = {"chain": RECORD, "chunked": TURNS}
+_SHOWN = 8  # findings that an event tells
+
+
+class NobodyLeftError(Exception):
+    """No author can be asked: all are left alone for a while, or have failed at exactly this before."""
+
+
+class RejectedError(ValueError):
+    """The gate found a summary unfit for memory."""
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """What is to be written."""
+
+    base: tuple[Item, ...]
+    """Memory to fold into."""
+    pins: tuple[Item, ...]
+    messages: tuple[Message, ...]
+    policy: Policy
+    fold: int
+    """Number of the fold to come."""
+    depth: int
+
+
+@dataclass(slots=True)
+class Written:
+    """A fold that passed the gate."""
+
+    items: tuple[Item, ...]
+    """Memory after it."""
+    last: int = 0
+    """Position up to which messages were read."""
+    second: tuple[Candidate, ...] = ()
+    """The lines of a shorter rewrite, where the first was over its cap."""
+    model: str | None = None
+    prompt: str | None = None
+    narrative: str | None = None
+    passes: int = 0
+    filtered: list[int] = field(default_factory=list)
+    capped: list[int] = field(default_factory=list)
+    failure: Exception | None = None
+    """Why it ends before the job does."""
+
+    @property
+    def notes(self) -> dict[str, Any]:
+        return {
+            **({"passes": self.passes} if self.passes > 1 else {}),
+            **({"filtered": self.filtered} if self.filtered else {}),
+            **({"capped": self.capped} if self.capped else {}),
+        }
+
+
+@dataclass(slots=True)
+class Log:
+    """What writing took, whatever came of it."""
+
+    calls: list[Call] = field(default_factory=list)
+    verdicts: list[dict[str, Any]] = field(default_factory=list)
+
+
+class Answers:
+    """The newest proposals that passed, by request; and the requests at which an author failed for good."""
+
+    MOST = 128
+
+    def __init__(self) -> None:
+        self._kept: dict[tuple[str, ...], Proposal | None] = {}
+
+    def get(self, *key: str) -> Proposal | None:
+        return self._kept.get(key)
+
+    def refused(self, *key: str) -> bool:
+        return key in self._kept and self._kept[key] is None
+
+    def put(self, *key: str, proposal: Proposal | None) -> None:
+        self._kept[key] = proposal
+        while len(self._kept) > self.MOST:
+            self._kept.pop(next(iter(self._kept)), None)
+
+
+class Writer:
+    """Writes the folds of one chat."""
+
+    def __init__(self, chat: str, authors: Sequence[Author], answers: Answers, renew: Callable[[], None]) -> None:
+        self._chat = chat
+        self._authors = authors
+        self._answers = answers
+        self._renew = renew
+
+    def write(self, job: Job, log: Log) -> Written:
+        """The job done, or its beginning where a later pass fails; the error of the first pass is raised."""
+        cap = job.policy.leaf_cap or job.policy.summary_cap
+        room = min(author.room(cap) for author in self._authors)
+        waiting = deque((part, 0) for part in passes(job.messages, room) or [()])
+        written = Written(job.base)
+        while waiting:
+            part, halved = waiting.popleft()
+            if written.passes:
+                self._renew()
+            try:
+                self._pass(job, part, written, log)
+            except Exception as error:  # whatever an author does, what was read before stays read
+                units = unit_slices(part)
+                smaller = isinstance(error, TooLargeError) or (isinstance(error, TransportError) and error.late)
+                if smaller and len(units) > 1 and halved < HALVINGS:
+                    half = len(units) // 2
+                    for some in (units[half:], units[:half]):
+                        waiting.appendleft((tuple(message for unit in some for message in unit), halved + 1))
+                    continue
+                if not written.passes:
+                    raise
+                written.failure = error
+                return written
+            if written.passes >= MOST_PASSES:
+                return written
+        return written
+
+    def _pass(self, job: Job, part: tuple[Message, ...], written: Written, log: Log) -> None:
+        """One pass by the first author whose proposal stands the gate; its error is raised if none does."""
+        policy = job.policy
+        whole = not policy.leaf_cap
+        task = Task(
+            tuple(item for item in written.items if item.layer == LONG) if whole else (),
+            job.pins,
+            part,
+            policy.leaf_cap or policy.summary_cap,
+            job.depth,
+            _LAYOUTS.get(policy.name, ITEMS),
+            sum(message.tokens for message in part),
+        )
+        found = [candidate for message in part for candidate in extract(message)]
+        failure: Exception = NobodyLeftError("no summarizer can be asked at the moment")
+        for author in self._authors:
+            if not author.available or self._answers.refused(self._chat, author.label, task.key):
+                continue
+            try:
+                proposal, lines = self._ask(author, task, found, whole, log)
+                second = self._shorter(author, task, lines, policy, log)
+            except Exception as error:
+                failure = error
+                _note(author, error)
+                if isinstance(error, AnswerError | RejectedError | BadAnswerError):  # it would say the same again
+                    self._answers.put(self._chat, author.label, task.key, proposal=None)
+                continue
+            change = fold_text(written.items, _counted(lines, task), found, policy, job.fold)
+            written.items = change.items
+            written.last = part[-1].seq if part else written.last
+            written.passes += 1
+            written.second = second
+            written.model, written.prompt, written.narrative = proposal.model, proposal.prompt, proposal.narrative
+            written.filtered += proposal.filtered
+            written.capped += proposal.capped
+            return
+        raise failure
+
+    def _ask(
+        self, author: Author, task: Task, found: Sequence[Candidate], whole: bool, log: Log
+    ) -> tuple[Proposal, tuple[Candidate, ...]]:
+        """An author's proposal and what the gate lets through of it."""
+        key = (self._chat, author.label, task.key)
+        proposal = self._answers.get(*key) or author.write(task, log.calls)
+        verdict = judge(
+            proposal.lines, task.messages, task.memory, pins=task.pins, found=found, cap=task.cap, whole=whole,
+            prompts=prompts(),
+        )  # fmt: skip
+        log.verdicts.append(_told(verdict, author, task))
+        if not verdict.ok:
+            if log.calls and log.calls[-1].outcome == "ok":
+                log.calls[-1] = replace(log.calls[-1], outcome="rejected")
+            first = next(iter(verdict.findings), None)
+            raise RejectedError(f"the gate rejected the summary: {first.detail if first else 'nothing in it holds'}")
+        self._answers.put(*key, proposal=proposal)
+        if proposal.narrative and not _sound(proposal.narrative, task):
+            proposal = replace(proposal, narrative=None)
+        return proposal, verdict.lines
+
+    def _shorter(
+        self, author: Author, task: Task, lines: tuple[Candidate, ...], policy: Policy, log: Log
+    ) -> tuple[Candidate, ...]:
+        """A chain's second pass where a summary is over its cap; elsewhere the least durable lines give way."""
+        tokens = _tokens(lines)
+        if not policy.max_depth or tokens <= task.cap:
+            return ()
+        if task.depth + 1 < policy.max_depth:
+            known = tuple(
+                Item(
+                    f"0.{at}",
+                    line.section,
+                    line.text,
+                    line.sources,
+                    tokens=line_tokens(line.text),
+                    rewrites=line.rewrites,
+                )
+                for at, line in enumerate(_counted(lines, task))
+            )
+            again = replace(task, memory=known, messages=(), depth=task.depth + 1, tokens=0)
+            _, shorter = self._ask(author, again, (), False, log)
+            tokens = _tokens(shorter)
+            if tokens <= task.cap:
+                return tuple(_counted(shorter, again))
+        raise RejectedError(f"the summary has {tokens} tokens, more than its cap of {task.cap}")
+
+
+def _tokens(lines: Sequence[Candidate]) -> int:
+    return count(render([Item(str(at), line.section, line.text, ()) for at, line in enumerate(lines)]))
+
+
+def _counted(lines: Sequence[Candidate], task: Task) -> list[Candidate]:
+    """Lines with the number of rewrites between them and the messages; what was extracted or kept has its own."""
+    read = {message.seq for message in task.messages}
+    extracted = {normal(candidate.text) for message in task.messages for candidate in extract(message)}
+    kept = {normal(item.text): item for item in task.memory}
+    counted = []
+    for line in lines:
+        text = normal(line.text)
+        if text in kept:
+            rewrites = kept[text].rewrites
+        elif text in extracted:
+            rewrites = 0
+        else:
+            older = [
+                item.rewrites
+                for item in task.memory
+                if not read.issuperset(line.sources) and set(item.sources) & set(line.sources)
+            ]
+            rewrites = 1 + max(older, default=0)
+        counted.append(replace(line, rewrites=rewrites))
+    return counted
+
+
+def _sound(narrative: str, task: Task) -> bool:
+    """Whether a record's prose may be kept: it says nothing that its sources do not."""
+    sentences = [part.strip() for part in narrative.replace("? ", ". ").split(". ") if part.strip()]
+    lines = [Candidate("facts", sentence) for sentence in sentences]
+    verdict = judge(
+        lines, task.messages, task.memory, pins=task.pins, cap=10 * task.cap, whole=False, prompts=prompts()
+    )
+    return verdict.ok and not any(finding.action in ("dropped", "replaced", "rejected") for finding in verdict.findings)
+
+
+def _told(verdict: Verdict, author: Author, task: Task) -> dict[str, Any]:
+    """A verdict as an event tells it."""
+    mended = any(finding.action in ("dropped", "replaced", "carried") for finding in verdict.findings)
+    return {
+        "verdict": "rejected" if not verdict.ok else "mended" if mended else "accepted",
+        "author": author.label,
+        "first": task.messages[0].seq if task.messages else None,
+        "last": task.messages[-1].seq if task.messages else None,
+        "lines": len(verdict.lines),
+        "reasons": verdict.reasons,
+        "findings": [[f.reason, f.action, f.detail] for f in verdict.findings[:_SHOWN]],
+    }
+
+
+def _note(author: Author, error: Exception) -> None:
+    """A debug line: what an author returned may quote messages."""
+    said = "".join(ch if ch.isprintable() else " " for ch in str(error)[:200])
+    log.debug("the summarizer %s failed: %s: %s", author.label, type(error).__name__, said)
