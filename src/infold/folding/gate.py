@@ -1,25 +1,43 @@
-"""Whether a summary that a language model proposes may be committed to memory. Pure: no model, no I/O."""
+"""Whether a summary that a language model proposes may be committed to memory. Pure: no model, no I/O.
+
+Each line must be grounded (`grounding`) and speak like memory (`manner`); what still holds must not get lost
+(`retention`). A line that fails gives way to its extractive twin, or goes; too many of them, and nothing is committed.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from infold.folding.likeness import figures, words
-from infold.items import Candidate, Item, line_tokens, normal
+from infold.folding.evidence import claims_of, evidence_of_text
+from infold.folding.grounding import Grounds, Support
+from infold.folding.likeness import words
+from infold.folding.manner import copied, manner, prompted
+from infold.folding.polarity import opposed
+from infold.folding.retention import Line, covered, merged, restated, statements, superseded
+from infold.items import CLOSING, PINNED, SECTIONS, Candidate, Item, heading_tokens, line_tokens, normal
 from infold.messages import Message
 
 _LONGEST = 80  # tokens of one line
+_TOO_LARGE = 2  # times the cap
+_CONFIDENT = 0.75  # a statement from here on is not left out
+_OLD_SHARE, _NEW_SHARE = 0.5, 0.34  # of the telling words: to count as said by a line
+_MOST_SOURCES = 6
+_DETAIL = 120
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing the gate found wrong, and what it did about it."""
+    """One thing the gate found, and what it did about it."""
 
     reason: str
+    """A stable code: number, date, identifier, name, negation, modality, unsupported, transcript, reply, refusal, prompt,
+    copy, size, empty, schema, lost, pin, citation, failures."""
     detail: str
+    """For a person, at most 120 characters."""
     action: str
+    """dropped, replaced (by its extractive twin), carried (kept though the proposal left it out), recited or rejected."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,11 +46,12 @@ class Verdict:
 
     ok: bool
     lines: tuple[Candidate, ...]
+    """What may be committed: sound lines and twins in their order, then what was carried over; none if not ok."""
     findings: tuple[Finding, ...]
 
     @property
     def reasons(self) -> dict[str, int]:
-        """How often each reason was found."""
+        """How often each reason was found, by name."""
         return dict(sorted(Counter(finding.reason for finding in self.findings).items()))
 
 
@@ -47,17 +66,195 @@ def judge(
     whole: bool = True,
     prompts: Sequence[str] = (),
 ) -> Verdict:
-    """What of a proposal may be committed, and why not the rest."""
-    said = words(" ".join([*(m.text for m in sources), *(item.text for item in (*memory, *pins))]))
-    sound: list[Candidate] = []
-    findings: list[Finding] = []
+    """What of a proposal may be committed, and why not the rest.
+
+    `lines` cite messages by seq; `found` are the extractive candidates of `sources`; with `whole` the lines take the
+    place of all of `memory`, else they only tell what is new.
+    """
+    lines = _distinct(lines)
+    if not lines:
+        return _rejected("empty", "the proposal has no lines")
+    if _block_tokens(lines) > _TOO_LARGE * cap:
+        return _rejected("size", f"the proposal is more than {_TOO_LARGE} times its cap of {cap} tokens")
+    gate = _Gate(sources, memory, pins, found, prompts)
     for line in lines:
-        if not normal(line.text) or line_tokens(line.text) > _LONGEST:
-            findings.append(Finding("size", "a line is empty or too long", "dropped"))
-        elif missing := sorted(figures(words(line.text)) - said):
-            findings.append(Finding("number", f"{missing[0][:60]} is in none of its sources", "dropped"))
-        else:
-            sound.append(line)
-    if not sound or len(findings) * 2 > len(lines):
-        return Verdict(False, (), (*findings, Finding("empty", "too little of the proposal is sound", "rejected")))
-    return Verdict(True, tuple(sound), tuple(findings))
+        gate.weigh(line)
+    if gate.failed * 2 > len(lines):
+        return _rejected("failures", f"{gate.failed} of {len(lines)} lines fail", gate.findings)
+    if not gate.sound:
+        return _rejected("empty", "nothing sound is left", gate.findings)
+    if whole:
+        gate.keep_memory()
+    gate.keep_statements()
+    return Verdict(True, tuple(line.candidate for line in gate.sound), tuple(gate.findings))
+
+
+def _distinct(lines: Sequence[Candidate]) -> list[Candidate]:
+    """Lines with words, each once, in their order; pins are not the summarizer's to write."""
+    seen: dict[str, Candidate] = {}
+    for line in lines:
+        key = normal(line.text)
+        if key and line.section != PINNED:
+            known = seen.get(key)
+            seen[key] = replace(known, sources=(*known.sources, *line.sources)) if known else line
+    return list(seen.values())
+
+
+def _block_tokens(lines: Sequence[Candidate]) -> int:
+    sections = {line.section for line in lines}
+    return sum(line_tokens(line.text) for line in lines) + sum(heading_tokens(s) for s in sections if s in SECTIONS)
+
+
+def _rejected(reason: str, detail: str, findings: Sequence[Finding] = ()) -> Verdict:
+    return Verdict(False, (), (*findings, Finding(reason, detail, "rejected")))
+
+
+class _Gate:
+    """One proposal being judged."""
+
+    def __init__(
+        self,
+        sources: Sequence[Message],
+        memory: Sequence[Item],
+        pins: Sequence[Item],
+        found: Sequence[Candidate],
+        prompts: Sequence[str],
+    ) -> None:
+        self.memory, self.pins, self.prompts = memory, pins, prompts
+        self.remembered = {normal(item.text): item for item in memory}
+        self.grounds = Grounds(sources, (*memory, *pins))
+        self.seqs = {message.seq for message in sources}
+        self.older = {seq for item in (*memory, *pins) for seq in item.sources}
+        self.said = [document.evidence.joined for document in self.grounds.documents if document.new]
+        self.change = merged(memory, found)
+        self.found = found
+        self.stated = statements(self.change, found, 0.0)
+        self.sound: list[Line] = []
+        self.findings: list[Finding] = []
+        self.failed = 0
+
+    def note(self, reason: str, detail: str, action: str) -> None:
+        self.findings.append(Finding(reason, detail[:_DETAIL], action))
+
+    def weigh(self, line: Candidate) -> None:
+        """Keep a line that is sound, put its twin in the place of one that is not."""
+        item = self.remembered.get(normal(line.text))
+        if item is not None:  # said before in the same words
+            self._add(replace(line, sources=item.sources), False)
+            return
+        support = Support()
+        reason, detail = self._form(line)
+        if not reason:
+            support = self.grounds.support(line.text, line.sources)
+            reason, detail = support.reason, support.detail
+        if not reason and any(_against(line.text, pin) for pin in self.pins):
+            reason, detail = "pin", "it contradicts a pinned line"
+        if not reason:
+            self._add(self._cited(line, support), self._is_new(line, support))
+            return
+        self.failed += 1
+        twin = self._twin(line)
+        if twin is not None:
+            self._add(twin, True)
+        self.note(reason, detail, "replaced" if twin is not None else "dropped")
+
+    def _form(self, line: Candidate) -> tuple[str, str]:
+        if line.section not in SECTIONS:
+            return "schema", f"there is no section {line.section[:40]!r}"
+        reason = manner(line.text)
+        if reason:
+            return reason, "it does not speak like a line of memory"
+        if line_tokens(line.text) > _LONGEST:
+            return "size", f"the line has more than {_LONGEST} tokens"
+        if prompted(line.text, self.prompts):
+            return "prompt", "it repeats the instructions"
+        if copied(line.text, self.said):
+            return "copy", "it repeats too many words of a message in a row"
+        return "", ""
+
+    def _add(self, line: Candidate, new: bool) -> None:
+        self.sound.append(Line(line, evidence_of_text(line.text), new))
+
+    def _is_new(self, line: Candidate, support: Support) -> bool:
+        return any(seq in self.seqs for seq in line.sources) or any(
+            self.grounds.documents[at].new for at in (*support.documents, *support.shared)
+        )
+
+    def _cited(self, line: Candidate, support: Support) -> Candidate:
+        """The line with the sources it rests on: what it cites rightly, and what else has its claims."""
+        documents = self.grounds.documents
+        right = [
+            seq
+            for seq in dict.fromkeys(line.sources)
+            if seq in self.older or (seq in self.seqs and self._speaks_of(seq, support))
+        ]
+        more = [seq for at in sorted(support.documents) for seq in documents[at].seqs if seq not in right]
+        if not right and not more and support.shared:
+            best = max(support.shared, key=lambda at: (support.shared[at], documents[at].new, at))
+            more = list(documents[best].seqs)
+        if not right and not more:
+            right = [seq for seq in line.sources if seq in self.seqs]
+        sources = tuple(sorted({*right, *more[:_MOST_SOURCES]}))
+        if sources != tuple(sorted(set(line.sources))):
+            self.note("citation", "it rests on other messages than it cites", "recited")
+        return replace(line, sources=sources)
+
+    def _speaks_of(self, seq: int, support: Support) -> bool:
+        """Whether a cited message shares a word with the line, or no message does."""
+        at = self.grounds.by_seq.get(seq, ())
+        return not support.shared or any(
+            one in support.shared or one - 1 in support.shared or one + 1 in support.shared for one in at
+        )
+
+    def _twin(self, line: Candidate) -> Candidate | None:
+        """The extractive statement that says what a failing line should have said, where no line says it yet."""
+        mine = words(line.text)
+        best: tuple[float, Candidate] | None = None
+        for one in self.stated:
+            theirs = words(one.text)
+            shared = len(mine & theirs) / max(1, min(len(mine), len(theirs)))
+            cites = not set(line.sources).isdisjoint(one.sources)
+            if shared >= (0.34 if cites else 0.5) and (best is None or shared > best[0]):
+                best = (shared, one)
+        if best is None or covered(best[1].text, self.sound, _NEW_SHARE):
+            return None
+        return best[1]
+
+    def keep_memory(self) -> None:
+        """Carry over what memory held, no message supersedes, and no line says any more."""
+        gone = superseded(self.memory, self.change)
+        lines = list(self.sound)
+        for item in self.memory:
+            if item.id in gone or covered(item.text, lines, _OLD_SHARE) or restated(item, lines):
+                continue
+            self._add(Candidate(item.section, item.text, item.sources, confidence=item.confidence), False)
+            self.note("lost", f"kept from memory: {item.text}", "carried")
+
+    def keep_statements(self) -> None:
+        """Carry over what the messages state confidently and no line says."""
+        for one in self.stated:
+            if one.confidence >= _CONFIDENT and not covered(one.text, self.sound, _NEW_SHARE):
+                self._add(one, True)
+                self.note("lost", f"kept from the messages: {one.text}", "carried")
+
+
+def _against(text: str, pin: Item) -> bool:
+    """Whether a line contradicts a pin: the same words with another figure, or denied."""
+    mine, theirs = evidence_of_text(text), evidence_of_text(pin.text)
+    if opposed(mine.clauses, theirs.clauses) == "negation":
+        return True
+    plain = frozenset(word for word in theirs.stems if not any(map(str.isdigit, word)))
+    if len(plain & mine.stems) * 10 < 6 * len(plain) or not plain:
+        return False
+    ours, pinned = claims_of(text), claims_of(pin.text)
+    values = {value for number in ours.numbers for value in number.values}
+    kinds = {number.unit or number.noun for number in ours.numbers}
+    figures = {value for number in pinned.numbers for value in number.values}
+    if values and figures and values.isdisjoint(figures):
+        return bool(kinds & {number.unit or number.noun for number in pinned.numbers})
+    days = {day[1:] for one in ours.dates for day in one.days}
+    pinned_days = {day[1:] for one in pinned.dates for day in one.days}
+    return bool(days and pinned_days and days.isdisjoint(pinned_days))
+
+
+assert CLOSING not in SECTIONS  # candidates that only close others are no lines

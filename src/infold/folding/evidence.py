@@ -1,0 +1,310 @@
+"""What a text claims exactly (numbers, dates, references, names), and what a message is evidence for. Pure."""
+
+from __future__ import annotations
+
+import functools
+import re
+import threading
+import unicodedata
+from collections import OrderedDict
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import date
+
+from infold.folding.calendar import Dated, Day, dates, day_of, relative, times, weekday_of, weekdays
+from infold.folding.likeness import stem, words
+from infold.folding.names import IDENTIFIER, MAY_IDENTIFY
+from infold.folding.polarity import Clause, clauses_of
+from infold.folding.proper import han_names, names, plain
+from infold.folding.quantities import Number, in_words, numbers
+from infold.messages import Message
+
+_READ = 40_000  # characters of one message
+_KEPT = 4096  # messages whose evidence is kept
+
+_TOKEN = re.compile(r"`[^`\n]+`|[^\s,;()\[\]{}<>\"“”„«»|，。；：、（）？！]+")
+_EXACT = re.compile(r"\d|[_@#`\\]|--\w|\w\.\w|/|[a-z][A-Z]")
+_AFTER_HAN = re.compile(r"(?<=[\u3400-\u9fff])(?=[A-Za-z0-9#])|(?<=[A-Za-z0-9])(?=[\u3400-\u9fff])")
+# A number with what may be written onto it: "12k", "30min", "5-star", "3pm", "€1.2M", "20%", "1st", "2x".
+_FIGURE = re.compile(
+    r"[~≈<>=±+-]?[$€£¥₹]?\d[\d.,'’]*(?:[-–/:][$€£]?\d[\d.,]*)*\s?(?:%|°[cf]?|[$€£¥]|st|nd|rd|th|x|k|m|mn|mio|bn|mrd|b|[ap]\.?m\.?|h\d*"
+    r"|hrs?|min|mins|sec|secs|s|ms|d|g|kg|mg|mcg|µg|t|l|ml|cl|dl|km|cm|mm|mi|ft|in|lbs?|oz|kb|mb|gb|tb|w|kw|kwh|mah|v|hz|mhz|ghz|px|pt|eur|usd|gbp|chf|er|º|ª|uhr"
+    r"|mph|kph|kmh|fps|dpi|°|\+|yo|wk|wks|yr|yrs|mo|cal|kcal|bar|psi|iu|ie|\")?(?:[-–][^\W\d_]+)*|\d{1,2}:\d{2}(?::\d{2})?(?:[ap]m)?",
+    re.IGNORECASE,
+)
+_PHONE = re.compile(
+    r"(?<![\w.,])(?:\+|00?|\()?\d[\d]*(?:[ ()/.-]{1,2}\d{2,}){2,}(?![\d,.]?\d)|(?<![\w.,])\+\d{7,15}\b|\b0\d{6,14}\b"
+)
+_IBAN = re.compile(r"\b[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){3,8}(?: ?[A-Z0-9]{1,4})?\b")
+_DOTTED = re.compile(r"[a-z_]\w*(?:\.[a-z_]\w*)+(?:\(\))?$", re.IGNORECASE)
+_ABBREVIATED = re.compile(r"(?:[a-z]\.)+[a-z]?\.?$|.*\.\.", re.IGNORECASE)
+_CAMEL = re.compile(r"[a-z]+[A-Z]\w*$|[A-Z][a-z]+(?:[A-Z][a-z]+)+$")
+_GAPS = re.compile(r"[\s()/.-]+(?=\d)")
+_JOINTS = re.compile(r"[\s_./-]+")
+_SCHEME = re.compile(r"^(?:https?://)?(?:www\.)?")
+
+
+@dataclass(frozen=True, slots=True)
+class Claims:
+    """What a text states exactly, each as it is written, with the values it may mean."""
+
+    numbers: tuple[Number, ...]
+    worded: tuple[Number, ...]
+    """Numbers in words."""
+    dates: tuple[Dated, ...]
+    weekdays: frozenset[int]
+    times: tuple[tuple[str, frozenset[int]], ...]
+    references: tuple[str, ...]
+    names: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What a text can be evidence for."""
+
+    folded: str
+    """The text in plain letters, for references."""
+    digits: str
+    """The same without gaps in numbers."""
+    joined: str
+    """Words without punctuation, one space apart, for runs."""
+    words: frozenset[str]
+    stems: frozenset[str]
+    numbers: tuple[Number, ...]
+    days: frozenset[Day]
+    weekdays: frozenset[int]
+    minutes: frozenset[int]
+    clauses: tuple[Clause, ...]
+    said: date | None = None
+
+
+@functools.lru_cache(maxsize=2048)
+def claims_of(text: str) -> Claims:
+    """What a line claims."""
+    text = _normal(text)
+    line_names = (*names(text), *han_names(text)) if text else ()
+    references, rest = _references(text)
+    dated = dates(rest)
+    rest = _masked(rest, ((one.start, one.end) for one in dated))
+    timed = times(rest)
+    rest = _masked(rest, ((start, end) for _, _, start, end in timed))
+    inside = " ".join(references)
+    return Claims(
+        tuple(numbers(rest)),
+        tuple(in_words(rest)),
+        tuple(dated),
+        frozenset(weekdays(rest)),
+        tuple((written, minutes) for written, minutes, _, _ in timed),
+        tuple(references),
+        tuple(dict.fromkeys(name for name in line_names if name not in inside)),
+    )
+
+
+def _normal(text: str) -> str:
+    text = unicodedata.normalize("NFKC", text[:_READ]).replace("’", "'")
+    return text if text.isascii() else _AFTER_HAN.sub(" ", text)
+
+
+def _masked(text: str, spans: Iterable[tuple[int, int]]) -> str:
+    """A text with some spans blanked, so that nothing else is read in them; lengths stay."""
+    for start, end in spans:
+        text = f"{text[:start]}{'¤' * (end - start)}{text[end:]}"
+    return text
+
+
+def _references(text: str) -> tuple[list[str], str]:
+    """Addresses, files, codes, versions and other exact words, and the text without them."""
+    if not _EXACT.search(text):
+        return [], text
+    found: dict[str, None] = {}
+    spans: list[tuple[int, int]] = []
+    dated = [(one.start, one.end) for one in dates(text)]
+    for pattern in (_IBAN, _PHONE):
+        for match in pattern.finditer(text):
+            if not any(start < match.end() and match.start() < end for start, end in dated):
+                found[match[0]] = None
+                spans.append(match.span())
+    rest = _masked(text, spans)
+    for match in _TOKEN.finditer(rest):
+        token = match[0].strip(".:!?*'’…·=→")
+        if _exact(token):
+            start = match.start() + match[0].index(token)
+            if not any(begin < start + len(token) and start < end for begin, end in dated):
+                found[token] = None
+                spans.append((start, start + len(token)))
+    return list(found), _masked(text, spans)
+
+
+def _exact(token: str) -> bool:
+    """Whether a token names something exactly; figures are read as numbers instead."""
+    if len(token) < 2 or "¤" in token or not _EXACT.search(token):
+        return False
+    if token[0] == "`":
+        return True
+    if any(map(str.isdigit, token)):
+        if _FIGURE.fullmatch(token):
+            return False
+        return any(map(str.isalpha, token)) or token[0] == "#" or token.count(".") > 1 or token.count("-") > 1
+    if "@" in token or "\\" in token or token.startswith(("--", "#")) or "://" in token:
+        return len(token) > 2
+    if "_" in token.strip("_"):
+        return True
+    if "/" in token:
+        return (
+            token[0] in "/~."
+            or token.count("/") > 1
+            or (MAY_IDENTIFY.search(token) is not None and IDENTIFIER.fullmatch(token) is not None)
+        )
+    if _DOTTED.match(token):
+        return not _ABBREVIATED.match(token)
+    return _CAMEL.match(token) is not None and not token.startswith(("Mc", "Mac"))
+
+
+def evidence_in(text: str, at: int = 0) -> Evidence:
+    """What a text said at a time (milliseconds; 0: not known) is evidence for."""
+    text = _normal(text)
+    folded = plain(text) if len(text) < 200 else plain.__wrapped__(text)
+    said = day_of(at)
+    dated = dates(text)
+    days = {day for one in dated for day in one.days}
+    timed = times(text)
+    if said is not None:
+        days |= relative(text, said)
+    rest = _masked(text, ((one.start, one.end) for one in dated if one.days[0][1] and one.days[0][2]))
+    counted = numbers(rest)
+    minutes = {minute for _, readings, _, _ in timed for minute in readings}
+    named = frozenset(weekdays(text)) | {day for full in days if all(full) and (day := weekday_of(full)) is not None}
+    joined = " ".join(word.strip(".,;:!?\"'()*") for word in text.casefold().split())
+    return Evidence(
+        folded,
+        _GAPS.sub("", folded),
+        joined,
+        frozenset(_words(folded)),
+        stems_of(text),
+        (*counted, *in_words(rest)),
+        frozenset(days),
+        named,
+        frozenset(minutes),
+        tuple(clauses_of(text)),
+        said,
+    )
+
+
+_PLAIN_WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)*")
+
+
+def _words(folded: str) -> Iterable[str]:
+    for word in _PLAIN_WORD.findall(folded):
+        yield word.removesuffix("'s")
+        if "'" in word:
+            yield word.split("'")[-1]  # l'Oréal
+
+
+def stems_of(text: str) -> frozenset[str]:
+    """The content stems of a text; pairs of characters where words are not parted."""
+    found = words.__wrapped__(text)
+    wide = [word for word in found if not word.isascii() and any("\u3400" <= ch <= "\u9fff" for ch in word)]
+    if not wide:
+        return found
+    pairs = {word[at : at + 2] for word in wide for at in range(max(1, len(word) - 1))}
+    return (found - frozenset(wide)) | pairs
+
+
+class _Known:
+    """Evidence of the messages seen last. A message never changes, so its hash names its evidence."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._found: OrderedDict[bytes, Evidence] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def of(self, message: Message) -> Evidence:
+        key = message.sha256
+        with self._lock:
+            found = self._found.get(key)
+            if found is not None:
+                self._found.move_to_end(key)
+                return found
+        found = evidence_in(_said(message), message.created_at)
+        with self._lock:
+            self._found[key] = found
+            if len(self._found) > self._most:
+                self._found.popitem(last=False)
+        return found
+
+
+def _said(message: Message) -> str:
+    """All words of a message: its text, who speaks, and what it calls."""
+    parts = [message.text]
+    for call in message.tool_calls:
+        function = call.get("function") or call.get("custom") or {}
+        parts.append(f"{function.get('name', '')} {function.get('arguments', function.get('input', ''))}")
+    if message.name:
+        parts.append(message.name)
+    return "\n".join(parts)
+
+
+_known = _Known(_KEPT)
+
+
+def evidence_of(message: Message) -> Evidence:
+    """What a message is evidence for; known for the messages seen last."""
+    return _known.of(message)
+
+
+@functools.lru_cache(maxsize=2048)
+def evidence_of_text(text: str) -> Evidence:
+    """What a line of memory is evidence for."""
+    return evidence_in(text)
+
+
+def cites(reference: str, evidence: Evidence) -> bool:
+    """Whether a text has a reference: whole, or as the end of a longer path."""
+    low = plain(reference.strip("`*")).rstrip("/.")
+    low = _SCHEME.sub("", low)
+    if low[:1] == "#" and low[1:].isdigit():
+        low = low[1:]
+    version = low[1:] if re.match(r"v\d", low) else low
+    for wanted in {low, version}:
+        if _stands(wanted, evidence.folded):
+            return True
+    if sum(map(str.isdigit, low)) >= 7 and not any(map(str.isalpha, low)):
+        return _stands(_GAPS.sub("", low).lstrip("+("), evidence.digits)
+    compact = _JOINTS.sub("", low)
+    if len(compact) < 4 or "@" in low or "/" in low:
+        return False
+    return (
+        any(map(str.isdigit, compact))
+        and _stands(compact, _JOINTS.sub("", evidence.folded))
+        and _loosely(low, evidence.folded)
+    )
+
+
+def _loosely(low: str, folded: str) -> bool:
+    """Whether the parts of a reference follow each other with other joints: ORD-47 and ORD 47."""
+    parts = [part for part in re.split(r"[\s_./-]+|(?<=[a-z])(?=\d)|(?<=\d)(?=[a-z])", low) if part]
+    return (
+        re.search(r"(?<![^\W_])" + r"[\s_./#:-]{0,2}".join(map(re.escape, parts)) + r"(?![^\W_])", folded) is not None
+    )
+
+
+def _stands(wanted: str, text: str) -> bool:
+    """Whether a text has something with nothing written onto it."""
+    at = text.find(wanted) if wanted else -1
+    while at >= 0:
+        end = at + len(wanted)
+        before, after = text[at - 1 : at], text[end : end + 2]
+        joined = after[:1] in ("-", "_", "@") and after[1:].isalnum() and after[1:].isascii()
+        if not _ascii_alnum(before) and before not in ("_", "@") and not _ascii_alnum(after[:1]) and not joined:
+            return True
+        at = text.find(wanted, at + 1)
+    return False
+
+
+def _ascii_alnum(char: str) -> bool:
+    return char.isascii() and char.isalnum()
+
+
+def stem_of(word: str) -> str:
+    """A plain word's stem."""
+    return stem(plain(word))

@@ -1,0 +1,303 @@
+"""Whether what a line claims occurs in the messages and the memory it was made from. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import date
+
+from infold.folding.calendar import Dated, Day, weekday_of
+from infold.folding.evidence import Claims, Evidence, cites, claims_of, evidence_of, evidence_of_text, stems_of
+from infold.folding.polarity import Clause, clauses_of, opposed
+from infold.folding.proper import known, plain, spelled_out
+from infold.folding.quantities import CURRENCIES, Number
+from infold.items import Item
+from infold.messages import Message
+
+_NEAR = 6  # texts beside the cited ones in which a line's clauses are looked for
+_TELLING = 1000  # a number from here on is hardly the same by chance
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A text that lines may rest on."""
+
+    evidence: Evidence
+    seqs: tuple[int, ...]
+    new: bool
+    """A message of this fold, not older memory."""
+
+
+@dataclass(slots=True)
+class Support:
+    """What was found out about one line."""
+
+    reason: str = ""
+    detail: str = ""
+    documents: set[int] = field(default_factory=set)
+    """Texts that ground its claims beyond those it cites."""
+    shared: dict[int, int] = field(default_factory=dict)
+    """How many content words each text shares with it."""
+
+
+class Grounds:
+    """Everything that lines may rest on, by value."""
+
+    def __init__(self, sources: Sequence[Message], older: Iterable[Item]) -> None:
+        self.documents = [Document(evidence_of(message), (message.seq,), True) for message in sources]
+        self.documents += [Document(evidence_of_text(item.text), item.sources, False) for item in older]
+        self.by_seq: dict[int, list[int]] = {}
+        self.numbers: dict[float, list[tuple[int, Number]]] = {}
+        self.counted: set[str] = set()
+        """Units and nouns that come with a number somewhere."""
+        self.years: dict[int, list[int]] = {}
+        for at, document in enumerate(self.documents):
+            for seq in document.seqs:
+                self.by_seq.setdefault(seq, []).append(at)
+            for number in document.evidence.numbers:
+                for value in {*number.values, *number.bases}:
+                    self.numbers.setdefault(value, []).append((at, number))
+                self.counted.add(number.unit or number.noun)
+            for year in {day[0] for day in document.evidence.days}:
+                self.years.setdefault(year, []).append(at)
+        self.counted.discard("")
+
+    def support(self, text: str, cited: Sequence[int]) -> Support:
+        """Whether a line holds, and by what; `cited` are the seqs it names."""
+        mine = stems_of(text)
+        found = Support()
+        for at, document in enumerate(self.documents):
+            if shared := len(mine & document.evidence.stems):
+                found.shared[at] = shared
+        own = {at for seq in cited for at in self.by_seq.get(seq, ())}
+        close = own | self._around(own) | self._around(found.shared) | found.shared.keys()
+        if not self.documents:
+            close = set()
+        claims = claims_of(text)
+        for reason, written, at in self._looked_up(claims, own, close):
+            if at is None:
+                return _failed(found, reason, f"{written[:60].strip()} is in none of its sources")
+            found.documents |= at
+        if reason := self._days(claims.weekdays, claims.dates, own or close):
+            return _failed(found, "date", reason)
+        if reason := self._worded(claims.worded):
+            return _failed(found, "number", reason)
+        if name := self._unknown(claims.names, own, found):
+            return _failed(found, "name", f"the name {name[:60]} is in none of its sources")
+        return self._said(text, own, found)
+
+    def _looked_up(self, claims: Claims, own: set[int], close: set[int]) -> Iterator[tuple[str, str, set[int] | None]]:
+        """Each exact claim of a line: what it is, as written, and the texts that have it beside the cited ones."""
+        for reference in claims.references:
+            yield "identifier", reference, self._reference(reference, own)
+        for dated in claims.dates:
+            yield "date", dated.text, self._date(dated, own, close)
+        for written, minutes in claims.times:
+            yield "date", written, self._time(minutes, own, close)
+        for number in claims.numbers:
+            yield "number", number.text, self._number(number, own, close)
+
+    def _around(self, documents: Iterable[int]) -> set[int]:
+        """Messages next to some: a question and its answer."""
+        return {
+            at + step
+            for at in documents
+            for step in (-1, 1)
+            if 0 <= at + step < len(self.documents) and self.documents[at].new and self.documents[at + step].new
+        }
+
+    @staticmethod
+    def _pick(having: Iterable[int], own: set[int], close: set[int] | None) -> set[int] | None:
+        """Of the texts that have a claim: nothing to add where a cited one does, else the first that is close."""
+        every = set(having)
+        if every & own:
+            return set()
+        near = every if close is None else every & close
+        return {min(near)} if near else None
+
+    def _reference(self, reference: str, own: set[int]) -> set[int] | None:
+        for at in sorted(own):
+            if cites(reference, self.documents[at].evidence):
+                return set()
+        having = [at for at, document in enumerate(self.documents) if cites(reference, document.evidence)]
+        return self._pick(having, own, None)
+
+    def _number(self, number: Number, own: set[int], close: set[int]) -> set[int] | None:
+        having: set[int] = set()
+        loose: set[int] = set()
+        for value in {*number.values, *number.bases}:
+            for at, other in self.numbers.get(value, ()):
+                if _measures_alike(number, other):
+                    (having if _counts_alike(number, other) else loose).add(at)
+        if loose and not (having & close) and (number.unit or number.noun) not in self.counted:
+            having |= loose
+        if not number.unit:
+            having.update(self.years.get(int(number.values[0]), ()))
+            having.update(at for at, one in enumerate(self.documents) if _hour(number.values[0], one.evidence))
+        if not having and (number.unit or number.noun) not in self.counted:
+            literal = plain(number.text)
+            having = {at for at, document in enumerate(self.documents) if _literally(literal, document.evidence)}
+        distant = number.values[0] >= _TELLING or number.values[0] % 1
+        return self._pick(having, own, None if distant else close)
+
+    def _worded(self, ones: Sequence[Number]) -> str:
+        """A number in words is checked only where its noun is counted otherwise: "two options" may be the writer's own count."""
+        for one in ones:
+            kind = one.unit or one.noun
+            if one.nth or one.values[0] < 2 or kind not in self.counted:
+                continue
+            values = {*one.values, *one.bases}
+            if not any(_measures_alike(one, other) for value in values for _, other in self.numbers.get(value, ())):
+                return f"{one.text[:60]} is in none of its sources"
+        return ""
+
+    def _date(self, dated: Dated, own: set[int], close: set[int]) -> set[int] | None:
+        having = []
+        literal = plain(dated.text)
+        for at, document in enumerate(self.documents):
+            evidence = document.evidence
+            if any(_dated(day, evidence) for day in dated.days) or (
+                not dated.text.isalpha() and _literally(literal, evidence)
+            ):
+                having.append(at)
+        return self._pick(having, own, close)
+
+    def _time(self, minutes: frozenset[int], own: set[int], close: set[int]) -> set[int] | None:
+        having = [
+            at
+            for at, document in enumerate(self.documents)
+            if minutes & document.evidence.minutes or any(_bare_hour(minute, document.evidence) for minute in minutes)
+        ]
+        return self._pick(having, own, close)
+
+    def _days(self, named: frozenset[int], dated: Sequence[Dated], near: set[int]) -> str:
+        """Whether the days of the week that a line names are those of its sources, or of its own dates."""
+        said = {day for at in near for day in self.documents[at].evidence.weekdays}
+        own = {weekday_of(day) for one in dated for day in one.days if all(day)}
+        full = [one for one in dated if all(one.days[0])]
+        for day in named:
+            if day not in said and day not in own:
+                return "a day of the week is in none of its sources"
+            if len(named) == len(full) == 1 and day not in own and len(full[0].days) == 1 and day not in said:
+                return "the day of the week is not that of the date"
+        return ""
+
+    def _unknown(self, ones: Sequence[str], own: set[int], found: Support) -> str:
+        order = [*sorted(own), *(at for at in sorted(found.shared, key=lambda at: -found.shared[at]) if at not in own)]
+        order += [at for at in range(len(self.documents)) if at not in found.shared and at not in own]
+        for name in ones:
+            for at in order:
+                evidence = self.documents[at].evidence
+                if known(name, evidence.words, evidence.folded):
+                    if at not in own:
+                        found.documents.add(at)
+                    break
+            else:
+                if not any(spelled_out(list(ones), document.evidence.words) for document in self.documents):
+                    return name
+        return ""
+
+    def _said(self, text: str, own: set[int], found: Support) -> Support:
+        """Whether its sources speak of what a line says at all, and say the same."""
+        if not found.shared and not found.documents and not self._grounded(text) and not _abroad(text, self, own):
+            return _failed(found, "unsupported", "nothing in its sources speaks of it")
+        near = sorted(found.shared, key=lambda at: (-found.shared[at] - 2 * (at in own), -at))[:_NEAR]
+        clauses: list[Clause] = [clause for at in near for clause in self.documents[at].evidence.clauses]
+        reason = opposed(clauses_of(text), clauses)
+        if reason:
+            says = "its sources say the opposite" if reason == "negation" else "its sources are not as sure, or surer"
+            return _failed(found, reason, says)
+        return found
+
+    def _grounded(self, text: str) -> bool:
+        claims = claims_of(text)
+        return bool(claims.numbers or claims.dates or claims.references or claims.names or claims.times)
+
+
+def _failed(found: Support, reason: str, detail: str) -> Support:
+    found.reason, found.detail = reason, detail
+    return found
+
+
+def _measures_alike(one: Number, other: Number) -> bool:
+    """Whether two numbers can be the same amount; one without a unit fits any."""
+    if one.unit and other.unit:
+        return one.unit == other.unit and bool(set(one.bases) & set(other.bases))
+    return bool(set(one.values) & set(other.values))
+
+
+def _counts_alike(one: Number, other: Number) -> bool:
+    """Whether two numbers that agree also count the same, or at least not something else."""
+    if one.unit:
+        return bool(other.unit) or not other.noun or other.nth
+    if not one.noun or not other.noun or other.nth or one.nth:
+        return not (one.noun and other.unit and other.unit not in CURRENCIES)
+    return one.noun == other.noun
+
+
+def _hour(value: float, evidence: Evidence) -> bool:
+    return (
+        value == int(value)
+        and 0 <= value <= 24
+        and (int(value) % 24 * 60 in evidence.minutes or (int(value) + 12) % 24 * 60 in evidence.minutes)
+    )
+
+
+def _bare_hour(minute: int, evidence: Evidence) -> bool:
+    if minute % 60:
+        return False
+    hours = {minute // 60, (minute // 60 - 1) % 12 + 1}
+    return any(not one.unit and not one.noun and one.values[0] in hours for one in evidence.numbers)
+
+
+def _literally(wanted: str, evidence: Evidence) -> bool:
+    return cites(wanted, evidence)
+
+
+def _dated(day: Day, evidence: Evidence) -> bool:
+    """Whether a text dates something so: what the line leaves out may be said, what it says must be."""
+    year, month, number = day
+    for other in evidence.days:
+        if (
+            other[1] == month
+            and (not number or other[2] == number)
+            and (not year or other[0] == year or (not other[0] and _likely(day, evidence.said)))
+        ):
+            return True
+    if number and any(one.nth and number in one.values and not one.words for one in evidence.numbers):  # "on the 14th"
+        said = evidence.said
+        near = said is None or (month - said.month) % 12 in (0, 1, 11)
+        return near and (not year or said is None or abs(year - said.year) <= 1)
+    return False
+
+
+def _likely(day: Day, said: date | None) -> bool:
+    """Whether a year fits a day that was said without one."""
+    if said is None or day[0] == said.year:
+        return True
+    passed = day[1:] < (said.month, said.day)
+    return day[0] == said.year + 1 if passed else day[0] == said.year - 1
+
+
+def _abroad(text: str, grounds: Grounds, own: set[int]) -> bool:
+    """Whether line and sources are in different scripts or languages, so that no word can be shared."""
+    at = own or set(range(len(grounds.documents)))
+    return any(
+        _language(text.lower().split()) != _language(grounds.documents[one].evidence.joined.split()) for one in at
+    )
+
+
+_MARKS = {
+    "de": frozenset("der die das und ist nicht ein eine ich wir mit für auf zu den bitte kein keine".split()),
+    "fr": frozenset("le la les et est une je nous pour avec pas des du que dans il".split()),
+    "es": frozenset("el los las y una yo para con que por es un no de".split()) - {"no", "de", "que", "un"},
+    "en": frozenset("the and is a i we to of for with not user in on my".split()),
+}
+
+
+def _language(said: Sequence[str]) -> str:
+    if any("\u3040" <= ch <= "\u9fff" for word in said[:40] for ch in word[:2]):
+        return "zh"
+    scores = {name: sum(word in marks for word in said) for name, marks in _MARKS.items()}
+    best = max(scores, key=lambda name: scores[name])
+    return best if scores[best] > 1 else "en"

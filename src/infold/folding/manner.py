@@ -1,0 +1,82 @@
+"""How a summary may not speak: as a transcript, a reply, a refusal, a prompt or a copy. Pure."""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Iterable, Sequence
+
+from infold.folding.telling import MAX_RUN
+
+_PROMPT_RUN = 6  # words of our own prompts in a row
+_TRANSCRIPT = re.compile(
+    r"^\W*(?:\[?#?\d{1,6}[\]):.]?\s*)?(?:\*\*)?(?:user|assistant|human|system|tool|ai|bot|customer|agent|me|you|nutzer|utilisateur|usuario|用户|助手)(?:\*\*)?"
+    r"\s*(?:\(\w+\)\s*)?(?:[:：]\s*(?:\*\*)?\s*\S|>\s)|<\|?(?:im_start|im_end|user|assistant|system)\|?>|^\s*(?:role|content)\s*[:=]|^\s*\{\s*\"role\"",
+    re.IGNORECASE,
+)
+_REFUSAL = re.compile(
+    r"\bas an? (?:ai|artificial|large language|language)\b|\bi(?:'m| am) (?:just )?an? (?:ai|language model|assistant)\b"
+    r"|^\W*(?:i'?m |i am )?(?:very |so |really )?sorry\b(?:,| but)|\bi(?:'m| am) sorry\b|\bi apologi[sz]e\b"
+    r"|\bi (?:cannot|can'?t|can not|am unable to|'m unable to|am not able to|'m not able to|won'?t|will not|must decline) (?:\w+ ){0,2}?(?:help|assist|provide|summari[sz]e|comply|fulfil|do that|answer|continue|create|process|access)"
+    r"|\bunable to (?:summari[sz]e|comply|assist with)\b|\bno (?:conversation|messages?|content|information) (?:was|were|is|to)\b.{0,20}(?:provided|given|summari[sz]e)"
+    r"|\bes tut mir leid\b|\bje suis désolé|\blo siento\b|抱歉",
+    re.IGNORECASE,
+)
+_REPLY = re.compile(
+    r"^\W*(?:sure|certainly|of course|absolutely|great|okay|ok|got it|understood|thanks|thank you|no problem|here(?:'s| is| are)|below is|i hope|hope this|happy to|glad to|alright)\b(?:[,!.:]|\s(?:the|your|a|an|this|summary|to|thing|for)\b)"
+    r"|\bi(?:'d| would)(?: be)? (?:happy|glad|love|recommend|suggest|like) to\b|\bi (?:recommend|suggest|hope|think you)\b|\blet me know\b|\bfeel free to\b|\bplease (?:let me|note that|don't hesitate|feel free|provide)\b"
+    r"|\b(?:do|would|can|could|should|will|did|are|have) you\b.*\?|\byou (?:should|can|could|may|might|need|must|will|want|have|are|asked|said|mentioned|told|prefer|would)\b|\byou(?:'re|'ll|'ve|'d)\b"
+    r"|\bi(?:'ve| have) (?:summari[sz]ed|updated|created|written|included|added)\b|\bi(?:'ll| will) (?:now |also )?(?:help|summari[sz]e|update|provide|assist)\b|\byour\b(?! (?:turn|mom)\b)|\bhere is (?:the|a|your)\b|\bin summary,|\bthis summary\b|\bthe (?:above|following) (?:summary|conversation)\b",
+    re.IGNORECASE,
+)
+# Words in quotation marks are someone's, not the summary's own.
+_QUOTED = re.compile(
+    r"\"[^\"]{0,200}\"|“[^”]{0,200}”|«[^»]{0,200}»|„[^“”]{0,200}[“”]|`[^`]{0,200}`|(?<!\w)'[^']{0,120}'(?!\w)"
+)
+_TELLS = re.compile(r"^(?:user|assistant|they|he|she|the \w+|\w+) (?:says?|said|asks?|asked|told)\b", re.IGNORECASE)
+_HEADERS = re.compile(r"\[infold [a-z]+|\[summary-depth:\d|BACKGROUND – PRIOR CONVERSATION SUMMARY", re.IGNORECASE)
+
+
+def manner(text: str) -> str:
+    """The reason why a line cannot be memory by the way it speaks; empty where it can."""
+    if _HEADERS.search(text):
+        return "prompt"
+    text = text.replace("’", "'")
+    if _TRANSCRIPT.search(text):
+        return "transcript"
+    own = _QUOTED.sub(" ", text)
+    if _REFUSAL.search(own):
+        return "refusal"
+    if _REPLY.search(own):
+        return "reply"
+    return ""
+
+
+def _said(text: str) -> list[str]:
+    return [word.strip(".,;:!?\"'()*") for word in text.casefold().split()]
+
+
+@functools.lru_cache(maxsize=64)
+def _runs(text: str) -> frozenset[tuple[str, ...]]:
+    said = _said(text)
+    return frozenset(tuple(said[at : at + _PROMPT_RUN]) for at in range(len(said) - _PROMPT_RUN + 1))
+
+
+def prompted(text: str, prompts: Sequence[str]) -> bool:
+    """Whether a line repeats words of our own prompts."""
+    mine = _runs(text)
+    return any(not mine.isdisjoint(_runs(prompt)) for prompt in prompts)
+
+
+def copied(text: str, joined: Iterable[str]) -> bool:
+    """Whether a line repeats more than MAX_RUN words of a source in a row; `joined` are the sources' words."""
+    said = _said(text)
+    if len(said) <= MAX_RUN:
+        return False
+    runs = [said[at : at + MAX_RUN + 1] for at in range(len(said) - MAX_RUN)]
+    whole = [
+        f" {' '.join(run)} "
+        for run in runs
+        if len(set(run)) > MAX_RUN // 2 and sum(map(str.isalpha, run)) > MAX_RUN // 2
+    ]
+    return any(run in f" {source} " for source in joined for run in whole) if whole else False

@@ -1,0 +1,248 @@
+"""What a text affirms, denies, supposes or demands, clause by clause, and whether two texts disagree. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from infold.folding.likeness import GENERIC, stem
+
+_TOKEN = re.compile(r"n't\b|[^\W\d_]+(?:['’-][^\W\d_]+)*|\d[\d.,:]*\d|\d|[,;.!?()\n–—]|[。！？；，]")
+_SMALL = frozenset(
+    "a an and are as at be been being but by did do does for from had has have he her hers him his how i if in into is "
+    "it its me my of off on or our out she so some than that the their them then there these they this those to too up "
+    "us was we were what when where which while who will with would you your user users assistant shall should could "
+    "may might must am can let about all also any because still just yet now only more most much very one other such own same "
+    "der die das ein eine einen einem und oder ist sind war wird werden den dem des im zu zum zur für mit von auf an bei "
+    "le la les un une des et ou est sont du de à au aux pour avec sur dans que qui el los las uno y o es son en por con "
+    "para se su sus lo al del ich wir er sie es je nous il elle yo me mi".split()
+)
+_NEGATORS = frozenset(
+    "not n't never no none nobody nothing neither cannot cant dont wont without nowhere noone non minus "
+    "nicht kein keine keinen keinem keiner nie niemals ohne niemand nichts pas jamais sans aucun aucune rien "
+    "nunca sin ningún ninguna ninguno jamás tampoco nadie".split()
+)
+# Words that deny by themselves, with what they deny.
+_DENYING = {
+    word: base
+    for base, words in (
+        ("accept", "refuse refused refuses refusing decline declined declines reject rejected rejects rejecting deny denied denies forbid forbidden forbids prohibit prohibited prohibits ban banned bans disallow disallowed disallows veto vetoed disapprove disapproved unacceptable"),
+        ("able", "unable incapable impossible"), ("like", "dislike dislikes disliked hate hates hated loathe detest detests"),
+        ("enabl", "disable disabled disables disabling deactivate deactivated deactivates off"), ("includ", "exclude excluded excludes excluding"),
+        ("continu", "stop stops stopped stopping cease ceased discontinue discontinued quit quits halt halted pause paused"),
+        ("keep", "cancel cancels cancelled canceled cancelling drop dropped drops scrap scrapped abandon abandoned remove removed removes discard discarded delete deleted ditch ditched"),
+        ("agre", "disagree disagreed disagrees"), ("availabl", "unavailable"), ("valid", "invalid"), ("safe", "unsafe"),
+        ("paid", "unpaid"), ("possibl", "impossible"), ("certain", "uncertain"), ("succe", "fail failed fails failing failure"),
+        ("use", "avoid avoids avoided avoiding skip skipped skips"), ("requir", "optional unnecessary"),
+        ("hav", "lack lacks lacking lacked"), ("support", "unsupported"), ("complet", "incomplete"), ("open", "closed"),
+        ("trust", "distrust"), ("remember", "forget forgets forgot forgotten"), ("increas", "decrease decreased decreases lower lowered reduce reduced reduces"),
+        ("want", "unwilling reluctant"), ("approv", "unapproved"), ("fresh", "stale"),
+    )
+    for word in words.split()
+}  # fmt: skip
+_BASES = {
+    stem(word): base
+    for base, words in (
+        ("accept", "accept approve allow permit agree authorize authorise welcome accepted approved allowed permitted allows accepts permits approves"),
+        ("able", "able can"), ("like", "like love enjoy likes loves enjoys"), ("enabl", "enable activate enabled activated"),
+        ("includ", "include cover included covered"), ("continu", "continue resume keep start begin continued resumed started"),
+        ("keep", "keep retain confirm proceed kept retained add added adds"), ("use", "use eat take used uses"), ("requir", "require mandatory compulsory required requires necessary"),
+        ("succe", "succeed pass succeeded passed work"), ("increas", "increase raise increased raised raises increases"),
+        ("hav", "has"), ("open", "open"),
+    )
+    for word in words.split()
+}  # fmt: skip
+# Where it cannot be told what is denied.
+_UNCLEAR = frozenset(
+    "allergic allergy intolerant hardly barely rarely seldom except unless until only too otherwise either whether "
+    "despite although though nor kaum selten außer sauf excepto salvo".split()
+)
+_IDIOMS = re.compile(
+    r"\b(?:not only|not just|no more than|no later than|no less than|no fewer than|no earlier than|not later than|not more than|not to exceed|no problem|no worries|no doubt|no matter|"
+    r"why not|whether or not|or not|if not|not sure|not certain|not decided|not yet (?:sure|decided|clear)|don't know|doesn't know|does not know|do not know|can't wait|not until|nothing but|no\.? \d+|not to mention|no thanks|no need to worry|"
+    r"can't help|no wonder|not necessarily|not bad|why don't (?:we|you|i)|on and off|(?:cut|drop|kick|day|time|days|log|sign|trade|hand)[- ]offs?|\w+ off(?= (?:the|on|from|in|at|to)\b)|no idea|undecided|not too \w+|not that \w+|oder nicht|ou non)\b",
+    re.IGNORECASE,
+)
+_STARTERS = frozenset(
+    "but however because since so while whereas if when which who where though although aber sondern weil wenn mais car parce pero sino porque".split()
+)
+_AFTER_AND = frozenset(
+    "i we he she it they you user is are was were has have had will would can could must should may might does do did needs wants plans uses likes prefers then also please don't doesn't not no never".split()
+)
+_VERBAL = frozenset(
+    "is are was were be will would can could must should may might has have had do does did needs need wants want uses use likes like prefers prefer "
+    "isn't aren't wasn't won't can't cannot don't doesn't didn't ist sind est sont es son".split()
+)
+_AGAINST = re.compile(r"\b(?:instead of|rather than|in place of|in lieu of|as opposed to|over)\b", re.IGNORECASE)
+_HEDGES = re.compile(
+    r"\b(?:might|maybe|perhaps|possibly|considering|consider|considers|thinking (?:about|of)|think about|leaning|tentative(?:ly)?|not sure|unsure|undecided|wonder(?:ing)?|"
+    r"toying|exploring|could|potentially|probably|not decided|not yet decided|may(?! \d)(?=[ \t]+[a-z])|vielleicht|eventuell|könnte|peut-être|quizás|tal vez|what if|weighing|mulling|proposed|suggested|provisional(?:ly)?)\b|可能|也许|考虑",
+)
+_FIRM = re.compile(
+    r"\b(?:decided|decides|will|must|definitely|confirmed|agreed|chosen|chose|settled|committed|final(?:ly|ised|ized)?|certain(?:ly)?|has to|have to|is going to|going with|shall|approved|signed|booked|determined|resolved|opted|selected|beschlossen|décidé|decidido|muss|doit|debe)\b|'ll\b|决定|必须",
+)
+_MUST = re.compile(
+    r"\b(?:must|has to|have to|needs to|need to|required|requires|mandatory|obligatory|compulsory|shall|muss|müssen|doit|debe)\b|必须"
+)
+_MAY = re.compile(
+    r"\b(?:may|might|can|could|optional(?:ly)?|is allowed to|free to|if (?:desired|wanted)|kann|peut|puede)\b|可以"
+)
+_HAN = re.compile(r"[\u3400-\u9fff]+")
+_HAN_NOT = re.compile(r"不(?!过|错|仅|同|久|但|少|断|管|论)|没(?!事)|无(?!论)|别(?!的|人)|未(?!来)|勿|禁止")
+
+
+@dataclass(frozen=True, slots=True)
+class Clause:
+    """One clause: what it speaks of, and how."""
+
+    stems: frozenset[str]
+    negative: bool
+    denied: frozenset[str]
+    """Bases of the words that deny by themselves."""
+    stated: frozenset[str]
+    """Bases of the words that such words deny."""
+    unclear: bool
+    asks: bool
+    hedged: bool
+    firm: bool
+    must: bool
+    may: bool
+
+
+def clauses_of(text: str) -> list[Clause]:
+    """The clauses of a text, each with its polarity and mood."""
+    found: list[Clause] = []
+    for sentence in re.split(r"(?<=[.!?。！？；])\s+|\n+|(?<=[。！？；])", text.replace("’", "'")):
+        if sentence.strip():
+            found.extend(_clauses(sentence))
+    return found
+
+
+def _clauses(sentence: str) -> Iterable[Clause]:
+    asks = sentence.rstrip().endswith(("?", "？"))
+    low = _IDIOMS.sub(" ", sentence.lower())
+    low = low.replace("can't", "can n't").replace("won't", "will n't")
+    low = re.sub(
+        r"\b(do|does|did|is|are|was|were|has|have|had|would|could|should|must|need|ai|wo)n't\b", r"\1 n't", low
+    )
+    low = (
+        low.replace("cannot", "can n't")
+        .replace("no longer", "not")
+        .replace("any longer", "")
+        .replace("no one", "nobody")
+    )
+    low = _AGAINST.sub(" ; not ", low)
+    whole = sentence.lower()
+    words: list[str] = []
+    pieces = _TOKEN.findall(low)
+    for at, part in enumerate(pieces):
+        after = pieces[at + 1] if at + 1 < len(pieces) else ""
+        if _breaks(part, after, words):
+            if words:
+                yield _clause(words, asks, whole)
+            words = []
+        if part[0].isalnum() or part == "n't":
+            words.append(part)
+    if words:
+        yield _clause(words, asks, whole)
+
+
+def _breaks(part: str, after: str, words: Sequence[str]) -> bool:
+    if part in ",，":
+        if after in _NEGATORS or after in _STARTERS:
+            return True
+        return len(words) > 5 or any(word in _VERBAL or word in _NEGATORS for word in words)
+    if part in ".;()–—\n!?。！？；":
+        return True
+    return part in _STARTERS or (part in ("and", "und", "et", "y") and after in _AFTER_AND)
+
+
+def _clause(words: Sequence[str], asks: bool, sentence: str) -> Clause:
+    part = " ".join(words)
+    strong = sum(word in _NEGATORS for word in words)
+    denied = [_DENYING[word] for word in words if word in _DENYING]
+    stems: set[str] = set()
+    stated: set[str] = set()
+    for word in words:
+        if word in _DENYING or word in _NEGATORS or word in _SMALL:
+            continue
+        if _HAN.match(word):
+            stems.update(word[at : at + 2] for at in range(len(word) - 1) or (0,))
+            strong += len(_HAN_NOT.findall(word))
+            continue
+        for piece in word.split("-"):
+            root = stem(piece.removesuffix("'s"))
+            if root in _BASES:
+                stated.add(_BASES[root])
+            if len(root) > 1 or root.isdigit():
+                stems.add(_BASES.get(root, root))
+    return Clause(
+        frozenset(stems | set(denied)),
+        (strong + len(denied)) % 2 == 1,
+        frozenset(denied),
+        frozenset(stated),
+        strong > 1 or len(denied) > 1 or any(word in _UNCLEAR for word in words),
+        asks,
+        _HEDGES.search(part) is not None or "not sure" in sentence or "undecided" in sentence,
+        _FIRM.search(part) is not None,
+        _MUST.search(part) is not None,
+        _MAY.search(part) is not None,
+    )
+
+
+def weight(stems: Iterable[str]) -> float:
+    """How much some stems tell; words that are said about everything tell less."""
+    return sum(0.5 if one in GENERIC or one in _PALE else 1.0 for one in stems)
+
+
+_PALE = frozenset(["accept", "keep", "continu", "use", "hav", "able", "want", "like", "open"])
+
+
+def opposed(line: Sequence[Clause], sources: Sequence[Clause]) -> str:
+    """ "negation" or "modality" where a line says the opposite of its sources, or is surer than they are; else empty."""
+    for clause in line:
+        near = _nearest(clause, sources)
+        if not near:
+            continue
+        if all(_denies(clause, other) for other in near):
+            return "negation"
+        if all(_firmer(clause, other) for other in near):
+            return "modality"
+    return ""
+
+
+def _nearest(clause: Clause, sources: Sequence[Clause]) -> list[Clause]:
+    """The source clauses that speak of the same; none where too little is shared to tell."""
+    mine = weight(clause.stems)
+    if not mine:
+        return []
+    scored = []
+    for other in sources:
+        shared = clause.stems & other.stems
+        if shared:
+            scored.append((weight(shared), other))
+    best = max((score for score, _ in scored), default=0.0)
+    if best < 0.5 * mine or (best < 1.5 and best < 0.99 * mine):
+        return []
+    near = [other for score, other in scored if score >= 0.8 * best]
+    if any(other.asks for other in near) and not clause.asks:
+        stating = [other for other in near if not other.asks]
+        return stating if any(weight(clause.stems & other.stems) >= best - 0.01 for other in stating) else []
+    return near
+
+
+def _denies(one: Clause, other: Clause) -> bool:
+    if one.unclear or other.unclear or one.negative == other.negative or one.asks or other.asks:
+        return False
+    if one.denied == other.denied:  # the difference is a plain "not"
+        return True
+    return bool(one.denied & other.stated or other.denied & one.stated)
+
+
+def _firmer(one: Clause, other: Clause) -> bool:
+    if one.unclear and other.unclear:
+        return False
+    if one.firm and not one.hedged and other.hedged and not other.firm:
+        return True
+    return other.must and not other.may and one.may and not one.must and not one.negative

@@ -1,0 +1,163 @@
+"""Proper names: which words of a line are some, and whether other texts know them. Pure."""
+
+from __future__ import annotations
+
+import functools
+import re
+import unicodedata
+from collections.abc import Collection
+
+from infold.folding.calendar import MONTHS, WEEKDAYS
+from infold.folding.judge import common
+from infold.tokens import _encoding
+
+_WORD = re.compile(r"[^\W\d_](?:[^\W_]|['’&.-](?=[^\W_]))*", re.UNICODE)
+_STARTS = re.compile(r"(?:^|[.!?:;•–—(\"“„«\[/|→=]|\s-)\s*$")
+# Written large without being anyone's name.
+_PLAIN = frozenset(
+    "user users assistant user's assistant's i i'm i'd ok tbd tba tbc eta asap n/a na id ids url urls api apis pdf csv json ui ux db faq vat "
+    "am pm utc cet gmt usd eur gbp chf ai it hr ceo cto qa ci cd pr prs kpi kpis roi sla sql html css http https ssh "
+    "gps dob sms tv pc usb cpu gpu ram ssd os app crud rest sdk cli iban bic swift pin pins otp mfa sso ip dns tls ssl "
+    "mr mrs ms dr prof sr jr vs etc re nb ps fyi todo goal goals fact facts decision decisions open english yes no "
+    "q1 q2 q3 q4 h1 h2 max min approx incl excl no. nr kunde nutzer client utilisateur usuario cliente benutzer "
+    "internet web online earth christmas easter email e-mail wifi wi-fi gdpr covid".split()
+)
+_ALIASES = {
+    "kubernetes": "k8s", "javascript": "js", "typescript": "ts", "france": "french", "french": "france", "spain": "spanish",
+    "spanish": "spain", "dutch": "netherlands", "netherlands": "dutch", "greek": "greece", "greece": "greek", "swiss": "switzerland",
+    "switzerland": "swiss", "danish": "denmark", "denmark": "danish", "turkish": "turkey", "welsh": "wales", "british": "uk",
+    "britain": "uk", "england": "english", "german": "deutsch", "germany": "deutschland", "munich": "münchen", "vienna": "wien",
+    "cologne": "köln", "zurich": "zürich", "geneva": "genf", "rome": "roma", "milan": "mailand", "lisbon": "lisboa",
+    "america": "us", "american": "us", "usa": "us", "us": "usa", "uk": "britain", "chinese": "china", "polish": "poland",
+    "nyc": "york", "la": "angeles", "mongo": "mongodb", "google": "gmail", "austria": "österreich", "paris": "parís",
+    "prague": "prag", "warsaw": "warschau", "florence": "florenz", "venice": "venedig", "brussels": "brüssel", "spaniard": "spain",
+    "excel": "xlsx", "word": "docx", "beijing": "北京", "shanghai": "上海", "shenzhen": "深圳", "mum": "mother", "mom": "mother", "dad": "father",
+}  # fmt: skip
+_PREFIXES = ("re", "un", "pre", "non", "over", "out", "sub", "co", "mid", "de", "under", "mis", "post", "anti", "up")
+_SUFFIXES = (
+    "ed", "ing", "tion", "sion", "ment", "able", "ible", "ness", "less", "ful", "ive", "ous", "ly", "ity", "ical", "ized",
+    "ised", "izes", "ises", "ers", "ors", "ists", "ships", "ance", "ence", "ology", "graphy", "itis", "gram", "proof",
+    "ware", "free", "wise", "work", "time", "book", "board", "room", "fied", "fies", "ize", "ise", "ate", "ates", "ated",
+    "ant", "ent", "ary", "ory", "al", "ic", "ish", "like", "ward", "down", "back", "line", "load", "let",
+)  # fmt: skip
+_GERMAN = frozenset(
+    "der die das und ist nicht ein eine einen mit für auf den dem bis zum zur wird soll möchte will kein keine am im ab von".split()
+)
+_TITLES = re.compile(r"(?:herrn?|frau|fr\.|hr\.|dr\.|prof\.)\s*$", re.IGNORECASE)
+_HAN_NAME = re.compile(r"[\u3400-\u9fff](?=先生|女士|小姐|医生|老师|经理|教授|总监|主任)")
+_HAN = re.compile(r"[\u3400-\u9fff]{2,}")
+
+
+@functools.lru_cache(maxsize=16384)
+def plain(word: str) -> str:
+    """A word without case, accents and their spellings in two letters."""
+    low = word.casefold().replace("’", "'").replace("ß", "ss")
+    if low.isascii():
+        return low
+    low = low.replace("ä", "ae").replace("ö", "oe").replace("ü", "ue").replace("ø", "oe").replace("å", "aa")
+    return "".join(ch for ch in unicodedata.normalize("NFKD", low) if not unicodedata.combining(ch))
+
+
+@functools.lru_cache(maxsize=8192)
+def ordinary(word: str) -> bool:
+    """Whether a word is more often written small than large, as far as the tokenizer's ranks tell."""
+    low = word.lower()
+    if low in common():
+        return True
+    try:
+        large, small = _rank(f" {low[:1].upper()}{low[1:]}"), _rank(f" {low}")
+    except UnicodeError:
+        return True
+    if small[0] == 1:
+        return small < large
+    if large[0] < small[0]:
+        return False
+    if low.endswith(_SUFFIXES) and len(low) > 5:
+        return True
+    for prefix in _PREFIXES:
+        rest = low.removeprefix(prefix)
+        if rest != low and len(rest) > 3 and _rank(f" {rest}")[0] == 1 and ordinary(rest):
+            return True
+    for ending in ("s", "es", "'s"):
+        rest = low.removesuffix(ending)
+        if rest != low and len(rest) > 3 and _rank(f" {rest}")[0] == 1 and ordinary(rest):
+            return True
+    return large == small  # the tokenizer knows it in pieces only: ibuprofen
+
+
+def _rank(text: str) -> tuple[int, int]:
+    """How many tokens a text is, and the rarest of them; common words have low ranks."""
+    found = _encoding().encode_ordinary(text)
+    return len(found), max(found, default=0)
+
+
+def names(text: str) -> list[str]:
+    """The words of a line that name someone or something, in order."""
+    if not any(map(str.isupper, text)) and not _HAN.search(text):
+        return []
+    found: list[str] = []
+    every = list(_WORD.finditer(text))
+    large = sum(match[0][0].isupper() for match in every)
+    german = sum(match[0].lower() in _GERMAN for match in every) >= 2
+    headline = large * 10 >= 7 * len(every) and len(every) > 5
+    for match in every:
+        word = re.sub(r"['’]s$", "", match[0])
+        if not any(map(str.isupper, word)) or len(word) < 2 or word.lower() in _PLAIN:
+            continue
+        low = word.lower()
+        if low in MONTHS or low in WEEKDAYS or low.removesuffix("s") in WEEKDAYS:
+            continue
+        before = text[: match.start()]
+        if german and not _TITLES.search(before):
+            continue
+        first = _STARTS.search(before[-4:]) is not None or not before.strip()
+        if (first or headline) and (word[0].isupper() and word[1:].islower()) and ordinary(word):
+            continue
+        found.append(word)
+    return found
+
+
+def known(name: str, said: Collection[str], folded: str) -> bool:
+    """Whether texts with these words (plain ones) and this folded text know a name."""
+    low = plain(name)
+    if low in said or (not low.isalpha() and low in folded):
+        return True
+    return all(_known(part.removesuffix("'s"), name, said, folded) for part in re.split(r"[-&.]", low))
+
+
+def _known(low: str, name: str, said: Collection[str], folded: str) -> bool:
+    if len(low) < 2 or low in said or low in _PLAIN:
+        return True
+    alias = _ALIASES.get(low)
+    if alias and (plain(alias) in said or alias in folded):
+        return True
+    for ending in ("s", "es", "n", "ian", "an", "ese", "ish") if len(low) > 4 else ("s",):
+        if low.removesuffix(ending) in said or low + ending in said:
+            return True
+    if name.isupper() and len(name) <= 6:
+        return _initials(low, folded)
+    if len(low) < 4:
+        return False
+    # Postgres and PostgreSQL, Italy and Italian: one begins like the other.
+    head = low[:-2] if len(low) > 6 else low
+    return any(word.startswith(head) or (len(word) > 3 and low.startswith(word)) for word in said)
+
+
+def _initials(low: str, folded: str) -> bool:
+    """Whether the letters of an acronym begin words that follow each other."""
+    joint = r"\w*(?:[\s-]+(?:of|and|the|for|&)[\s-]+|[\s-]+)"
+    return re.search(r"\b" + joint.join(map(re.escape, low)), folded) is not None
+
+
+def spelled_out(group: list[str], said: Collection[str]) -> bool:
+    """Whether names in a row spell out an acronym that is known."""
+    return len(group) > 1 and "".join(plain(word)[:1] for word in group) in said
+
+
+def han_names(line: str) -> list[str]:
+    """Names in Chinese script that can be told from other words: before a title, or alone in a text in Latin script."""
+    found = [f"{match[0]}{line[match.end() : match.end() + 2]}" for match in _HAN_NAME.finditer(line)]
+    runs = _HAN.findall(line)
+    if runs and sum(map(len, runs)) * 3 < len(line):
+        found += runs
+    return found
