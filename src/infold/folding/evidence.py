@@ -7,16 +7,16 @@ import re
 import threading
 import unicodedata
 from collections import OrderedDict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date
 
 from infold.folding.calendar import Dated, Day, dates, day_of, relative, times, weekday_of, weekdays
-from infold.folding.likeness import stem, words
+from infold.folding.likeness import words
 from infold.folding.names import IDENTIFIER, MAY_IDENTIFY
 from infold.folding.polarity import Clause, clauses_of
-from infold.folding.proper import han_names, names, plain
-from infold.folding.quantities import Number, in_words, numbers
+from infold.folding.proper import han_names, names, plain, spelled
+from infold.folding.quantities import Number, in_words, numbers, readings
 from infold.messages import Message
 
 _READ = 40_000  # characters of one message
@@ -76,6 +76,7 @@ class Evidence:
     minutes: frozenset[int]
     clauses: tuple[Clause, ...]
     said: date | None = None
+    language: str = "en"
 
 
 @functools.lru_cache(maxsize=2048)
@@ -143,7 +144,7 @@ def _exact(token: str) -> bool:
         return True
     if any(map(str.isdigit, token)):
         if _FIGURE.fullmatch(token):
-            return False
+            return token.count(".") > 1 and not readings(token)
         return any(map(str.isalpha, token)) or token[0] == "#" or token.count(".") > 1 or token.count("-") > 1
     if "@" in token or "\\" in token or token.startswith(("--", "#")) or "://" in token:
         return len(token) > 2
@@ -179,7 +180,7 @@ def evidence_in(text: str, at: int = 0) -> Evidence:
         folded,
         _GAPS.sub("", folded),
         joined,
-        frozenset(_words(folded)),
+        frozenset((*_words(folded), *_umlauts(text))),
         stems_of(text),
         (*counted, *in_words(rest)),
         frozenset(days),
@@ -187,6 +188,7 @@ def evidence_in(text: str, at: int = 0) -> Evidence:
         frozenset(minutes),
         tuple(clauses_of(text)),
         said,
+        language_of(joined.split()),
     )
 
 
@@ -198,6 +200,13 @@ def _words(folded: str) -> Iterable[str]:
         yield word.removesuffix("'s")
         if "'" in word:
             yield word.split("'")[-1]  # l'Oréal
+
+
+def _umlauts(text: str) -> Iterable[str]:
+    if not text.isascii():
+        for word in _PLAIN_WORD.findall(text.casefold()):
+            if not word.isascii():
+                yield spelled(word)
 
 
 def stems_of(text: str) -> frozenset[str]:
@@ -271,21 +280,15 @@ def cites(reference: str, evidence: Evidence) -> bool:
     if sum(map(str.isdigit, low)) >= 7 and not any(map(str.isalpha, low)):
         return _stands(_GAPS.sub("", low).lstrip("+("), evidence.digits)
     compact = _JOINTS.sub("", low)
-    if len(compact) < 4 or "@" in low or "/" in low:
+    if len(compact) < 4 or "@" in low or "/" in low or not any(map(str.isdigit, compact)):
         return False
-    return (
-        any(map(str.isdigit, compact))
-        and _stands(compact, _JOINTS.sub("", evidence.folded))
-        and _loosely(low, evidence.folded)
-    )
+    return re.search(_loosely(compact), evidence.folded) is not None
 
 
-def _loosely(low: str, folded: str) -> bool:
-    """Whether the parts of a reference follow each other with other joints: ORD-47 and ORD 47."""
-    parts = [part for part in re.split(r"[\s_./-]+|(?<=[a-z])(?=\d)|(?<=\d)(?=[a-z])", low) if part]
-    return (
-        re.search(r"(?<![^\W_])" + r"[\s_./#:-]{0,2}".join(map(re.escape, parts)) + r"(?![^\W_])", folded) is not None
-    )
+@functools.lru_cache(maxsize=1024)
+def _loosely(compact: str) -> re.Pattern[str]:
+    """A reference with other joints: ORD-47, ORD 47 and ORD47."""
+    return re.compile(r"(?<![a-z0-9])" + r"[\s_./#-]?".join(map(re.escape, compact)) + r"(?![a-z0-9]|[-_][a-z0-9])")
 
 
 def _stands(wanted: str, text: str) -> bool:
@@ -305,6 +308,18 @@ def _ascii_alnum(char: str) -> bool:
     return char.isascii() and char.isalnum()
 
 
-def stem_of(word: str) -> str:
-    """A plain word's stem."""
-    return stem(plain(word))
+_MARKS = {
+    "de": frozenset("der die das und ist nicht ein eine ich wir mit für auf zu den bitte kein keine".split()),
+    "fr": frozenset("le la les et est une je nous pour avec pas des du que dans il".split()),
+    "es": frozenset("el los las y una yo para con que por es un no de".split()) - {"no", "de", "que", "un"},
+    "en": frozenset("the and is a i we to of for with not user in on my".split()),
+}
+
+
+def language_of(said: Sequence[str]) -> str:
+    """The language of some words, as far as it matters here; "en" where it cannot be told."""
+    if any("\u3040" <= ch <= "\u9fff" for word in said[:40] for ch in word[:2]):
+        return "zh"
+    scores = {name: sum(word in marks for word in said) for name, marks in _MARKS.items()}
+    best = max(scores, key=lambda name: scores[name])
+    return best if scores[best] > 1 else "en"

@@ -147,7 +147,7 @@ class _Gate:
         if not reason:
             support = self.grounds.support(line.text, line.sources)
             reason, detail = support.reason, support.detail
-        if not reason and any(_against(line.text, pin) for pin in self.pins):
+        if reason in ("", "negation", "modality") and any(_against(line.text, pin) for pin in self.pins):
             reason, detail = "pin", "it contradicts a pinned line"
         if not reason:
             self._add(self._cited(line, support), self._is_new(line, support))

@@ -7,13 +7,23 @@ from dataclasses import dataclass, field
 from datetime import date
 
 from infold.folding.calendar import Dated, Day, weekday_of
-from infold.folding.evidence import Claims, Evidence, cites, claims_of, evidence_of, evidence_of_text, stems_of
+from infold.folding.evidence import (
+    Claims,
+    Evidence,
+    cites,
+    claims_of,
+    evidence_of,
+    evidence_of_text,
+    language_of,
+    stems_of,
+)
 from infold.folding.polarity import Clause, clauses_of, opposed
-from infold.folding.proper import known, plain, spelled_out
+from infold.folding.proper import known, names, plain, spelled_out
 from infold.folding.quantities import CURRENCIES, Number
 from infold.items import Item
 from infold.messages import Message
 
+_ENGLISH = frozenset("the is are and of with by for not on at to user wants prefers has needs".split())
 _NEAR = 6  # texts beside the cited ones in which a line's clauses are looked for
 _TELLING = 1000  # a number from here on is hardly the same by chance
 
@@ -74,15 +84,15 @@ class Grounds:
         if not self.documents:
             close = set()
         claims = claims_of(text)
-        for reason, written, at in self._looked_up(claims, own, close):
-            if at is None:
+        for reason, written, having in self._looked_up(claims, own, close):
+            if having is None:
                 return _failed(found, reason, f"{written[:60].strip()} is in none of its sources")
-            found.documents |= at
+            found.documents |= having
         if reason := self._days(claims.weekdays, claims.dates, own or close):
             return _failed(found, "date", reason)
         if reason := self._worded(claims.worded):
             return _failed(found, "number", reason)
-        if name := self._unknown(claims.names, own, found):
+        if name := self._unknown(self._names(text, claims, own), own, found):
             return _failed(found, "name", f"the name {name[:60]} is in none of its sources")
         return self._said(text, own, found)
 
@@ -181,6 +191,12 @@ class Grounds:
             if len(named) == len(full) == 1 and day not in own and len(full[0].days) == 1 and day not in said:
                 return "the day of the week is not that of the date"
         return ""
+
+    def _names(self, text: str, claims: Claims, own: set[int]) -> Sequence[str]:
+        """The names of a line; where it is German like its sources, not every large word is one."""
+        if "de" in {self.documents[at].evidence.language for at in own} and not _ENGLISH & set(text.lower().split()):
+            return names(text, german=True)
+        return claims.names
 
     def _unknown(self, ones: Sequence[str], own: set[int], found: Support) -> str:
         order = [*sorted(own), *(at for at in sorted(found.shared, key=lambda at: -found.shared[at]) if at not in own)]
@@ -282,22 +298,5 @@ def _likely(day: Day, said: date | None) -> bool:
 def _abroad(text: str, grounds: Grounds, own: set[int]) -> bool:
     """Whether line and sources are in different scripts or languages, so that no word can be shared."""
     at = own or set(range(len(grounds.documents)))
-    return any(
-        _language(text.lower().split()) != _language(grounds.documents[one].evidence.joined.split()) for one in at
-    )
-
-
-_MARKS = {
-    "de": frozenset("der die das und ist nicht ein eine ich wir mit für auf zu den bitte kein keine".split()),
-    "fr": frozenset("le la les et est une je nous pour avec pas des du que dans il".split()),
-    "es": frozenset("el los las y una yo para con que por es un no de".split()) - {"no", "de", "que", "un"},
-    "en": frozenset("the and is a i we to of for with not user in on my".split()),
-}
-
-
-def _language(said: Sequence[str]) -> str:
-    if any("\u3040" <= ch <= "\u9fff" for word in said[:40] for ch in word[:2]):
-        return "zh"
-    scores = {name: sum(word in marks for word in said) for name, marks in _MARKS.items()}
-    best = max(scores, key=lambda name: scores[name])
-    return best if scores[best] > 1 else "en"
+    language = language_of(text.lower().split())
+    return any(grounds.documents[one].evidence.language != language for one in at)

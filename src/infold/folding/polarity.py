@@ -74,7 +74,11 @@ _VERBAL = frozenset(
     "is are was were be will would can could must should may might has have had do does did needs need wants want uses use likes like prefers prefer "
     "isn't aren't wasn't won't can't cannot don't doesn't didn't ist sind est sont es son".split()
 )
-_AGAINST = re.compile(r"\b(?:instead of|rather than|in place of|in lieu of|as opposed to|over)\b", re.IGNORECASE)
+_SUBJECTS = frozenset("i we he she they user let's i'd we'd i'll we'll i'm we're wir ich nous je".split())
+_AGAINST = re.compile(
+    r"\b(?:(?<=decided )against|(?<=voted )against|(?<=decide )against|(?<=opted )against|(?<=advised )against|(?<=advises )against|(?<=decision )against|instead of|rather than|in place of|in lieu of|as opposed to|over)\b",
+    re.IGNORECASE,
+)
 _HEDGES = re.compile(
     r"\b(?:might|maybe|perhaps|possibly|considering|consider|considers|thinking (?:about|of)|think about|leaning|tentative(?:ly)?|not sure|unsure|undecided|wonder(?:ing)?|"
     r"toying|exploring|could|potentially|probably|not decided|not yet decided|may(?! \d)(?=[ \t]+[a-z])|vielleicht|eventuell|könnte|peut-être|quizás|tal vez|what if|weighing|mulling|proposed|suggested|provisional(?:ly)?)\b|可能|也许|考虑",
@@ -154,6 +158,8 @@ def _breaks(part: str, after: str, words: Sequence[str]) -> bool:
             return True
         return len(words) > 5 or any(word in _VERBAL or word in _NEGATORS for word in words)
     if part in ".;()–—\n!?。！？；":
+        return True
+    if words and words[0] == "not" and len(words) > 1 and part in _SUBJECTS:  # "instead of X we take Y"
         return True
     return part in _STARTERS or (part in ("and", "und", "et", "y") and after in _AFTER_AND)
 

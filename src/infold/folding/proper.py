@@ -50,12 +50,18 @@ _HAN = re.compile(r"[\u3400-\u9fff]{2,}")
 
 @functools.lru_cache(maxsize=16384)
 def plain(word: str) -> str:
-    """A word without case, accents and their spellings in two letters."""
+    """A text without case and accents."""
     low = word.casefold().replace("’", "'").replace("ß", "ss")
     if low.isascii():
         return low
-    low = low.replace("ä", "ae").replace("ö", "oe").replace("ü", "ue").replace("ø", "oe").replace("å", "aa")
     return "".join(ch for ch in unicodedata.normalize("NFKD", low) if not unicodedata.combining(ch))
+
+
+def spelled(word: str) -> str:
+    """A word with its umlauts in two letters: Mueller of Müller."""
+    for letter, letters in (("ä", "ae"), ("ö", "oe"), ("ü", "ue"), ("ø", "oe"), ("å", "aa")):
+        word = word.replace(letter, letters)
+    return plain(word)
 
 
 @functools.lru_cache(maxsize=8192)
@@ -91,14 +97,14 @@ def _rank(text: str) -> tuple[int, int]:
     return len(found), max(found, default=0)
 
 
-def names(text: str) -> list[str]:
-    """The words of a line that name someone or something, in order."""
+def names(text: str, german: bool = False) -> list[str]:
+    """The words of a line that name someone or something, in order; in `german`, where all nouns are large, those after a title."""
     if not any(map(str.isupper, text)) and not _HAN.search(text):
         return []
     found: list[str] = []
     every = list(_WORD.finditer(text))
     large = sum(match[0][0].isupper() for match in every)
-    german = sum(match[0].lower() in _GERMAN for match in every) >= 2
+    german = german or sum(match[0].lower() in _GERMAN for match in every) >= 2
     headline = large * 10 >= 7 * len(every) and len(every) > 5
     for match in every:
         word = re.sub(r"['’]s$", "", match[0])
@@ -120,7 +126,9 @@ def names(text: str) -> list[str]:
 def known(name: str, said: Collection[str], folded: str) -> bool:
     """Whether texts with these words (plain ones) and this folded text know a name."""
     low = plain(name)
-    if low in said or (not low.isalpha() and low in folded):
+    if low in said or ((not low.isalpha() or _HAN.match(low)) and low in folded):
+        return True
+    if not name.isascii() and spelled(name.casefold()) in said:
         return True
     return all(_known(part.removesuffix("'s"), name, said, folded) for part in re.split(r"[-&.]", low))
 
@@ -158,6 +166,6 @@ def han_names(line: str) -> list[str]:
     """Names in Chinese script that can be told from other words: before a title, or alone in a text in Latin script."""
     found = [f"{match[0]}{line[match.end() : match.end() + 2]}" for match in _HAN_NAME.finditer(line)]
     runs = _HAN.findall(line)
-    if runs and sum(map(len, runs)) * 3 < len(line):
+    if runs and sum(map(len, runs)) * 3 < sum("a" <= ch <= "z" for ch in line):
         found += runs
     return found

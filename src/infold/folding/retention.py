@@ -10,6 +10,7 @@ from infold.folding.likeness import alike, subject, telling, words
 from infold.folding.merge import Change, fold_extractive
 from infold.folding.polarity import opposed
 from infold.folding.proper import known
+from infold.folding.quantities import UNITS
 from infold.items import CLOSING, Candidate, Item, normal
 from infold.policy import Policy
 
@@ -57,7 +58,7 @@ def statements(change: Change, found: Sequence[Candidate], least: float) -> list
 def covered(text: str, lines: Sequence[Line], share: float) -> bool:
     """Whether some line, or several together, say what a text says: its claims, and enough of its telling words."""
     stems = evidence_of_text(text).stems
-    rare = telling(stems) or stems
+    rare = _rare(stems)
     near: list[tuple[float, Line]] = []
     for line in lines:
         if common := rare & line.evidence.stems:
@@ -70,6 +71,12 @@ def covered(text: str, lines: Sequence[Line], share: float) -> bool:
             return True
     together = rare & frozenset().union(*(evidence.stems for evidence in claiming))
     return len(together) >= max(share, 0.6) * len(rare) and _claims(text, claiming)
+
+
+def _rare(stems: frozenset[str]) -> frozenset[str]:
+    """The words by which a text is known; figures and units are claims, and compared as such."""
+    plain = frozenset(word for word in stems if word not in UNITS and not any(map(str.isdigit, word)))
+    return telling(plain) or plain or stems
 
 
 def _claims(text: str, evidence: Sequence[Evidence]) -> bool:

@@ -1,0 +1,134 @@
+"""A corpus of proposed lines of memory: what the gate lets through, and why it does not."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+import unicodedata
+from collections import Counter
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from infold.folding.extractive import extract
+from infold.folding.gate import Verdict, judge
+from infold.items import PINNED, Candidate, Item
+from infold.messages import Message
+
+CORPUS = Path(__file__).parent / "corpus" / "gate.toml"
+MONDAY = "2026-05-04"
+OLDER = 1000  # memory comes from earlier messages
+KEYS = {
+    "says",
+    "messages",
+    "line",
+    "lines",
+    "fails",
+    "memory",
+    "pins",
+    "extract",
+    "carried",
+    "kept",
+    "gone",
+    "paraphrase",
+}
+REASONS = {
+    "number", "date", "identifier", "name", "negation", "modality", "unsupported", "transcript", "reply", "refusal",
+    "prompt", "copy", "pin", "size",
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Case:
+    """Messages, what was proposed as their summary, and what the gate must say of it."""
+
+    messages: tuple[Message, ...]
+    lines: tuple[Candidate, ...]
+    fails: tuple[str, ...]
+    memory: tuple[Item, ...]
+    pins: tuple[Item, ...]
+    extract: bool
+    carried: tuple[str, ...] | None
+    kept: tuple[str, ...]
+    gone: tuple[str, ...]
+    paraphrase: bool
+
+    def verdict(self) -> Verdict:
+        found = [one for message in self.messages for one in extract(message)] if self.extract else []
+        return judge(self.lines, self.messages, self.memory, pins=self.pins, found=found, whole=bool(self.memory))
+
+
+def read_case(table: dict[str, Any]) -> Case:
+    """A case as the file has it; an unknown key is a mistake in the file."""
+    assert set(table) <= KEYS, f"unknown keys {set(table) - KEYS} in {table}"
+    told = table.get("messages") or [{"text": table["says"]}]
+    lines = table.get("lines") or [{"text": table["line"]}]
+    fails = [line.get("fails", "") for line in lines]
+    if "fails" in table:
+        fails[0] = table["fails"]
+    assert set(fails) <= REASONS | {""}, f"unknown reason in {table}"
+    return Case(
+        tuple(message(at, one) for at, one in enumerate(told, start=1)),
+        tuple(Candidate(one.get("section", "facts"), one["text"], tuple(one.get("cites", [1]))) for one in lines),
+        tuple(fails),
+        tuple(
+            Item(f"1.{at}", one.get("section", "facts"), one["text"], tuple(one.get("sources", [at])), fold=1)
+            for at, one in enumerate(table.get("memory", ()), start=1)
+        ),
+        tuple(Item(f"p{at}", PINNED, text, ()) for at, text in enumerate(table.get("pins", ()))),
+        table.get("extract", False),
+        tuple(table["carried"]) if "carried" in table else None,
+        tuple(table.get("kept", ())),
+        tuple(table.get("gone", ())),
+        table.get("paraphrase", False),
+    )
+
+
+def message(seq: int, told: dict[str, Any]) -> Message:
+    """A message of a case."""
+    at = datetime.fromisoformat(told.get("at", MONDAY)).replace(hour=10, tzinfo=UTC)
+    return Message(told.get("role", "user"), told["text"], seq=seq, created_at=int(at.timestamp() * 1000))
+
+
+def readable(number: int, case: Case) -> str:
+    """An id that says what is expected of which line."""
+    said = case.lines[-1].text
+    plain = unicodedata.normalize("NFKD", said).encode("ascii", "ignore").decode().lower()
+    start = re.sub(r"[^a-z0-9]+", "-", plain).strip("-")[:44].strip("-")
+    expected = "-".join(dict.fromkeys(filter(None, case.fails))) or "sound"
+    return f"{number:03d}-{expected}-{start or 'han'}"
+
+
+CASES = [read_case(table) for table in tomllib.loads(CORPUS.read_text(encoding="utf-8"))["case"]]
+each_case = pytest.mark.parametrize("case", [pytest.param(c, id=readable(n, c)) for n, c in enumerate(CASES, start=1)])
+
+
+def test_F3_the_corpus_is_broad_enough() -> None:
+    assert len(CASES) >= 110
+    assert sum(case.paraphrase and not any(case.fails) for case in CASES) >= 40
+    abroad = [
+        case
+        for case in CASES
+        if not case.messages[0].text.isascii() or re.search(r"\b(?:Die|Das|Le|El|La|Wir)\b", case.messages[0].text)
+    ]
+    assert len(abroad) >= 30
+    per_reason = Counter(reason for case in CASES for reason in case.fails if reason)
+    assert set(per_reason) >= REASONS - {"size"}, per_reason
+
+
+@each_case
+def test_F3_gate(case: Case) -> None:
+    verdict = case.verdict()
+    failed = [(one.reason, one.detail) for one in verdict.findings if one.action in ("dropped", "replaced")]
+    assert sorted(reason for reason, _ in failed) == sorted(filter(None, case.fails)), failed
+    assert verdict.ok == (len(failed) * 2 <= len(case.lines))
+    committed = [line.text for line in verdict.lines]
+    carried = [one.detail for one in verdict.findings if one.action == "carried"]
+    if case.carried is not None:
+        assert len(carried) == len(case.carried), carried
+        assert all(any(part in text for text in committed) for part in case.carried)
+    assert [part for part in case.kept if not any(part in text for text in committed)] == []
+    assert [part for part in case.gone if any(part in text for text in committed)] == []
