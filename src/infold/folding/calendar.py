@@ -37,23 +37,37 @@ _DOUBTFUL = frozenset("may mar mars set ago sun sat mon wed ene dic fri thu mai 
 _MONTH = "|".join(sorted(MONTHS, key=len, reverse=True))
 _NTH = r"(?:st|nd|rd|th|er|º|ª|\.)?"
 _TO = r"\s*(?:-|–|—|to|through|until|till|and|&|or|/|bis|und|au|et|al|y|a)\s*"
-_DATES = re.compile(
+_NUMERIC = (
     r"(?<![\d./-])(?P<iso>(?P<y1>\d{4})[-/.](?P<m1>\d{1,2})(?:[-/.](?P<d1>\d{1,2}))?)(?![\d/-]|\.\d)(?:T(?=\d))?"
     r"|(?<![\d./-])(?P<a2>\d{1,2})[./-](?P<b2>\d{1,2})[./-](?P<y2>\d{4}|\d{2})(?![\d/-]|\.\d)"
-    rf"|(?<![\d.,/-])(?P<d3>\d{{1,2}}){_NTH}(?:{_TO}(?P<e3>\d{{1,2}}){_NTH})?\s*(?:of\s+|de\s+|-)?(?P<m3>{_MONTH})\b\.?(?:,?\s*(?:de\s+|of\s+|-)?(?P<y3>\d{{4}}))?"
-    rf"|\b(?P<m4>{_MONTH})\b\.?\s+(?:the\s+)?(?P<d4>\d{{1,2}})(?![\d:%]|[.,]\d|\s?(?:am|pm)\b)(?:st|nd|rd|th)?(?:{_TO}(?P<e4>\d{{1,2}})(?!\d)(?:st|nd|rd|th)?)?(?:,?\s+(?P<y4>\d{{4}}))?"
+    r"|(?P<y7>\d{4})\s?年(?:\s?(?P<m7>\d{1,2})\s?月(?:\s?(?P<d7>\d{1,2})\s?[日号])?)?"
+    r"|(?<!\d)(?P<m8>\d{1,2})\s?月(?:\s?(?P<d8>\d{1,2})\s?[日号])?"
+    r"|(?<![\d.,])(?P<d9>\d{1,2})\.\s?(?P<m9>\d{1,2})\.(?!\d)"
+    r"|(?<![\d./])(?P<a0>\d{1,2})/(?P<b0>\d{1,2})(?![\d/])"
+)
+_NAMED = (
+    rf"(?<![\d.,/-])(?P<d3>\d{{1,2}}){_NTH}(?:{_TO}(?P<e3>\d{{1,2}}){_NTH})?\s*(?:of\s+|de\s+|-)?(?P<m3>{_MONTH})\b\.?"
+    r"(?:,?\s*(?:de\s+|of\s+|-)?(?P<y3>\d{4}))?"
+    rf"|\b(?P<m4>{_MONTH})\b\.?\s+(?:the\s+)?(?P<d4>\d{{1,2}})(?![\d:%]|[.,]\d|\s?(?:am|pm)\b)(?:st|nd|rd|th)?"
+    rf"(?:{_TO}(?P<e4>\d{{1,2}})(?!\d)(?:st|nd|rd|th)?)?(?:,?\s+(?P<y4>\d{{4}}))?"
     rf"|\b(?P<m5>{_MONTH})\b\.?,?\s*(?:of\s+|de\s+)?(?P<y5>(?:19|20)\d{{2}})(?!\d)"
     rf"|\b(?P<m6>{_MONTH})\b"
-    r"|(?P<y7>\d{4})\s?年(?:\s?(?P<m7>\d{1,2})\s?月(?:\s?(?P<d7>\d{1,2})\s?[日号])?)?|(?<!\d)(?P<m8>\d{1,2})\s?月(?:\s?(?P<d8>\d{1,2})\s?[日号])?"
-    r"|(?<![\d.,])(?P<d9>\d{1,2})\.\s?(?P<m9>\d{1,2})\.(?!\d)"
-    r"|(?<![\d./])(?P<a0>\d{1,2})/(?P<b0>\d{1,2})(?![\d/])",
-    re.IGNORECASE,
 )
+_DATES = re.compile(f"{_NAMED}|{_NUMERIC}", re.IGNORECASE)
+_BARE_DATES = re.compile(_NUMERIC)
+LETTERS = re.compile(r"[^\W\d_]+")
+_DIGIT = re.compile(r"\d")
 _WEEKDAY = re.compile(
     rf"\b(?:{'|'.join(sorted((name for name in WEEKDAYS if name.isascii() or name[0] < '㐀'), key=len, reverse=True))})(?:s|')?\b|(?:周|星期)[一二三四五六日天]",
     re.IGNORECASE,
 )
-_DATED = re.compile(r"\d|[jfmasond][aeuéocpä][nbrvgptilycûzx]|[周星]", re.IGNORECASE)
+_DAY_WORDS = frozenset(word for name in WEEKDAYS for word in (name, f"{name}s"))
+_SURE_MONTHS = frozenset(MONTHS) - _DOUBTFUL
+_RELATIVES = frozenset(
+    "tomorrow tmrw tmr morgen übermorgen demain mañana today tonight this heute aujourd hoy yesterday night gestern hier ayer in within "
+    "ago earlier from later time next last coming end eow eom eoy nächste nächster nächsten nächstes kommende kommenden prochain prochaine "
+    "próximo próxima".split()
+)
 _BEFORE_MAY = re.compile(
     r"(?:\b(?:in|by|of|from|since|until|till|before|after|this|next|last|mid|early|late|end|for|on|during|through|to|and|de|en|im|ab|bis|seit|ende|anfang|mitte|begin(?:ning)?)[\s-]+|[–-]\s?)$",
     re.IGNORECASE,
@@ -93,19 +107,36 @@ class Dated:
 
 def dates(text: str) -> list[Dated]:
     """The calendar dates of a text, months alone among them."""
-    if not _DATED.search(text):
+    pattern = _BARE_DATES
+    if _may_name_month(text):
+        pattern = _DATES
+    elif not _DIGIT.search(text):
         return []
-    found = []
-    for match in _DATES.finditer(text):
-        for days in _readings(match):
-            if days:
-                found.append(Dated(match[0], days, match.start(), match.end()))
-    return found
+    return [
+        Dated(match[0], days, match.start(), match.end())
+        for match in pattern.finditer(text)
+        for days in _readings(match)
+        if days
+    ]
+
+
+def _may_name_month(text: str) -> bool:
+    """Whether a text has a word that can be a month: most have none, and the patterns are slow."""
+    said = LETTERS.findall(text)
+    low = {word.lower() for word in said}
+    if not low.isdisjoint(_SURE_MONTHS):
+        return True
+    return not low.isdisjoint(_DOUBTFUL) and any(
+        word.lower() in _DOUBTFUL and (word[0].isupper() or _DIGIT.search(text)) for word in said
+    )
+
+
+_NO_GROUPS: dict[str, str] = dict.fromkeys(_DATES.groupindex, "")
 
 
 def _readings(match: re.Match[str]) -> list[tuple[Day, ...]]:
     """What a match names: one date, or the two ends of a range, each with its possible readings."""
-    get = match.groupdict()
+    get = {**_NO_GROUPS, **match.groupdict()}
 
     def number(key: str) -> int:
         return int(get[key] or 0)
@@ -152,7 +183,9 @@ def _a_month(match: re.Match[str], name: str, with_number: bool) -> bool:
 
 def weekdays(text: str) -> set[int]:
     """The days of the week that a text names."""
-    found = set()
+    found: set[int] = set()
+    if _DAY_WORDS.isdisjoint(map(str.lower, LETTERS.findall(text))) and "周" not in text and "星期" not in text:
+        return found
     for match in _WEEKDAY.finditer(text):
         name = match[0].lower().rstrip("'")
         at = WEEKDAYS.get(name, WEEKDAYS.get(name.removesuffix("s")))
@@ -164,10 +197,10 @@ def weekdays(text: str) -> set[int]:
 def times(text: str) -> list[tuple[str, frozenset[int], int, int]]:
     """Times of day: as written, the minutes of the day they may mean, start and end."""
     found: list[tuple[str, frozenset[int], int, int]] = []
-    for match in _NOON.finditer(text):
+    for match in _NOON.finditer(text) if "i" in text or "oo" in text else ():
         night = match[1].lower() in ("midnight", "mitternacht", "minuit", "medianoche")
         found.append((match[0], frozenset([0 if night else 720]), match.start(), match.end()))
-    for match in _TIME.finditer(text):
+    for match in _TIME.finditer(text) if _DIGIT.search(text) else ():
         hour, half = int(match["h"]), (match["half"] or "").lower().replace(".", "").replace(" ", "")
         minute = match["m"] or match["hm"] or match["dm"]
         if (
@@ -204,7 +237,8 @@ def relative(text: str, said: date) -> set[Day]:
     """The days that "tomorrow", "next Friday", "in two weeks" may mean when said on a day."""
     found: set[Day] = set()
     try:
-        for match in _RELATIVE.finditer(text):
+        hasty = not text.isascii() or not _RELATIVES.isdisjoint(map(str.lower, LETTERS.findall(text)))
+        for match in _RELATIVE.finditer(text) if hasty else ():
             found |= _related(match, said)
         for day in weekdays(text):
             ahead = (day - said.weekday()) % 7

@@ -14,6 +14,7 @@ from infold.folding.evidence import claims_of, evidence_of_text
 from infold.folding.grounding import Grounds, Support
 from infold.folding.likeness import words
 from infold.folding.manner import copied, manner, prompted
+from infold.folding.merge import Change
 from infold.folding.polarity import opposed
 from infold.folding.retention import Line, covered, merged, restated, statements, superseded
 from infold.items import CLOSING, PINNED, SECTIONS, Candidate, Item, heading_tokens, line_tokens, normal
@@ -125,9 +126,9 @@ class _Gate:
         self.grounds = Grounds(sources, (*memory, *pins))
         self.seqs = {message.seq for message in sources}
         self.older = {seq for item in (*memory, *pins) for seq in item.sources}
-        self.said = [document.evidence.joined for document in self.grounds.documents if document.new]
-        self.change = merged(memory, found)
-        self.found = found
+        new = (document.evidence.joined for document in self.grounds.documents if document.new)
+        self.said = " \n ".join(["", *new, ""])
+        self.change = merged(memory, found) if found else Change((), (), tuple(memory))
         self.stated = statements(self.change, found, 0.0)
         self.sound: list[Line] = []
         self.findings: list[Finding] = []
@@ -173,7 +174,7 @@ class _Gate:
         return "", ""
 
     def _add(self, line: Candidate, new: bool) -> None:
-        self.sound.append(Line(line, evidence_of_text(line.text), new))
+        self.sound.append(Line(line, new))
 
     def _is_new(self, line: Candidate, support: Support) -> bool:
         return any(seq in self.seqs for seq in line.sources) or any(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import date
@@ -24,6 +25,7 @@ from infold.items import Item
 from infold.messages import Message
 
 _ENGLISH = frozenset("the is are and of with by for not on at to user wants prefers has needs".split())
+_POINT_ZERO = re.compile(r"\d+\.0")
 _NEAR = 6  # texts beside the cited ones in which a line's clauses are looked for
 _TELLING = 1000  # a number from here on is hardly the same by chance
 
@@ -74,15 +76,13 @@ class Grounds:
 
     def support(self, text: str, cited: Sequence[int]) -> Support:
         """Whether a line holds, and by what; `cited` are the seqs it names."""
-        mine = stems_of(text)
+        mine = frozenset(word for word in stems_of(text) if not word.isdigit())
         found = Support()
         for at, document in enumerate(self.documents):
             if shared := len(mine & document.evidence.stems):
                 found.shared[at] = shared
         own = {at for seq in cited for at in self.by_seq.get(seq, ())}
-        close = own | self._around(own) | self._around(found.shared) | found.shared.keys()
-        if not self.documents:
-            close = set()
+        close = own | self._around(own or found.shared) | found.shared.keys()
         claims = claims_of(text)
         for reason, written, having in self._looked_up(claims, own, close):
             if having is None:
@@ -133,6 +133,10 @@ class Grounds:
         return self._pick(having, own, None)
 
     def _number(self, number: Number, own: set[int], close: set[int]) -> set[int] | None:
+        if not number.unit and _POINT_ZERO.fullmatch(number.text):  # a grade or a version: 2.0 is not 2
+            return self._pick(
+                (at for at, one in enumerate(self.documents) if cites(number.text, one.evidence)), own, close
+            )
         having: set[int] = set()
         loose: set[int] = set()
         for value in {*number.values, *number.bases}:
@@ -141,7 +145,7 @@ class Grounds:
                     (having if _counts_alike(number, other) else loose).add(at)
         if loose and not (having & close) and (number.unit or number.noun) not in self.counted:
             having |= loose
-        if not number.unit:
+        if not number.unit and number.values[0] % 1 == 0:
             having.update(self.years.get(int(number.values[0]), ()))
             having.update(at for at, one in enumerate(self.documents) if _hour(number.values[0], one.evidence))
         if not having and (number.unit or number.noun) not in self.counted:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from infold.folding.telling import MAX_RUN
 
@@ -68,15 +68,11 @@ def prompted(text: str, prompts: Sequence[str]) -> bool:
     return any(not mine.isdisjoint(_runs(prompt)) for prompt in prompts)
 
 
-def copied(text: str, joined: Iterable[str]) -> bool:
-    """Whether a line repeats more than MAX_RUN words of a source in a row; `joined` are the sources' words."""
+def copied(text: str, joined: str) -> bool:
+    """Whether a line repeats more than MAX_RUN words of a source in a row; `joined` are the sources' words, one space apart."""
     said = _said(text)
     if len(said) <= MAX_RUN:
         return False
     runs = [said[at : at + MAX_RUN + 1] for at in range(len(said) - MAX_RUN)]
-    whole = [
-        f" {' '.join(run)} "
-        for run in runs
-        if len(set(run)) > MAX_RUN // 2 and sum(map(str.isalpha, run)) > MAX_RUN // 2
-    ]
-    return any(run in f" {source} " for source in joined for run in whole) if whole else False
+    told = (run for run in runs if len(set(run)) > MAX_RUN // 2 and sum(map(str.isalpha, run)) > MAX_RUN // 2)
+    return any(f" {' '.join(run)} " in joined for run in told)

@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
+from infold.folding.calendar import MONTHS, WEEKDAYS
 from infold.folding.likeness import GENERIC, stem
 
-_TOKEN = re.compile(r"n't\b|[^\W\d_]+(?:['’-][^\W\d_]+)*|\d[\d.,:]*\d|\d|[,;.!?()\n–—]|[。！？；，]")
+_TOKEN = re.compile(r"n't\b|[^\W\d_]+(?:['’-][^\W\d_]+)*|\d[\d.,:]*\d|\d|[,;:.!?()\n–—]|[。！？；，]")
 _SMALL = frozenset(
     "a an and are as at be been being but by did do does for from had has have he her hers him his how i if in into is "
     "it its me my of off on or our out she so some than that the their them then there these they this those to too up "
@@ -60,7 +62,7 @@ _UNCLEAR = frozenset(
 )
 _IDIOMS = re.compile(
     r"\b(?:not only|not just|no more than|no later than|no less than|no fewer than|no earlier than|not later than|not more than|not to exceed|no problem|no worries|no doubt|no matter|"
-    r"why not|whether or not|or not|if not|not sure|not certain|not decided|not yet (?:sure|decided|clear)|don't know|doesn't know|does not know|do not know|can't wait|not until|nothing but|no\.? \d+|not to mention|no thanks|no need to worry|"
+    r"why not|whether or not|or not|if not|not sure|not certain|not decided|not yet (?:sure|decided|clear)|don't know|doesn't know|does not know|do not know|can't wait|not until|nothing but|no\. ?\d+|not to mention|no thanks|no need to worry|"
     r"can't help|no wonder|not necessarily|not bad|why don't (?:we|you|i)|on and off|(?:cut|drop|kick|day|time|days|log|sign|trade|hand)[- ]offs?|\w+ off(?= (?:the|on|from|in|at|to)\b)|no idea|undecided|not too \w+|not that \w+|oder nicht|ou non)\b",
     re.IGNORECASE,
 )
@@ -74,23 +76,44 @@ _VERBAL = frozenset(
     "is are was were be will would can could must should may might has have had do does did needs need wants want uses use likes like prefers prefer "
     "isn't aren't wasn't won't can't cannot don't doesn't didn't ist sind est sont es son".split()
 )
-_SUBJECTS = frozenset("i we he she they user let's i'd we'd i'll we'll i'm we're wir ich nous je".split())
+_SUBJECTS = frozenset("i we he she they let's i'd we'd i'll we'll i'm we're wir ich nous je".split())
 _AGAINST = re.compile(
     r"\b(?:(?<=decided )against|(?<=voted )against|(?<=decide )against|(?<=opted )against|(?<=advised )against|(?<=advises )against|(?<=decision )against|instead of|rather than|in place of|in lieu of|as opposed to|over)\b",
     re.IGNORECASE,
 )
-_HEDGES = re.compile(
-    r"\b(?:might|maybe|perhaps|possibly|considering|consider|considers|thinking (?:about|of)|think about|leaning|tentative(?:ly)?|not sure|unsure|undecided|wonder(?:ing)?|"
-    r"toying|exploring|could|potentially|probably|not decided|not yet decided|may(?! \d)(?=[ \t]+[a-z])|vielleicht|eventuell|könnte|peut-être|quizás|tal vez|what if|weighing|mulling|proposed|suggested|provisional(?:ly)?)\b|可能|也许|考虑",
+_HEDGES = frozenset(
+    "might maybe perhaps possibly considering consider considers tentative tentatively unsure undecided wonder wondering "
+    "toying exploring could potentially probably may vielleicht eventuell könnte quizás weighing mulling proposed "
+    "suggested provisional provisionally leaning".split()
 )
-_FIRM = re.compile(
-    r"\b(?:decided|decides|will|must|definitely|confirmed|agreed|chosen|chose|settled|committed|final(?:ly|ised|ized)?|certain(?:ly)?|has to|have to|is going to|going with|shall|approved|signed|booked|determined|resolved|opted|selected|beschlossen|décidé|decidido|muss|doit|debe)\b|'ll\b|决定|必须",
+_FIRM = frozenset(
+    "decided decides will must definitely confirmed agreed chosen chose settled committed final finally finalised "
+    "finalized certain certainly shall approved signed booked determined resolved opted selected beschlossen décidé "
+    "decidido muss doit debe".split()
 )
-_MUST = re.compile(
-    r"\b(?:must|has to|have to|needs to|need to|required|requires|mandatory|obligatory|compulsory|shall|muss|müssen|doit|debe)\b|必须"
-)
-_MAY = re.compile(
-    r"\b(?:may|might|can|could|optional(?:ly)?|is allowed to|free to|if (?:desired|wanted)|kann|peut|puede)\b|可以"
+_MUST = frozenset("must required requires mandatory obligatory compulsory shall muss müssen doit debe".split())
+_MAY = frozenset("may might can could optional optionally kann peut puede".split())
+# Two words that mean the same as one of the above.
+_PAIRS = {
+    "thinking about": "considering", "thinking of": "considering", "think about": "considering", "what if": "maybe",
+    "tal vez": "maybe", "has to": "must", "have to": "must", "needs to": "must", "need to": "must", "going to": "will",
+    "going with": "decided", "free to": "may", "allowed to": "may",
+}  # fmt: skip
+_PAIRED = frozenset(pair.split()[0] for pair in _PAIRS)
+_HAN_HEDGE, _HAN_FIRM = re.compile("可能|也许|考虑"), re.compile("决定|必须")
+_OPEN = re.compile(r"\b(?:not (?:yet )?(?:sure|certain|decided|clear)|undecided)\b")
+_IDIOMATIC = frozenset("no not n't nothing off offs whether undecided oder non why or day cut drop time nor".split())
+_OPPOSING = frozenset("instead rather against over place lieu opposed".split())
+_SHORT = {
+    f"{word}n't": (word, "n't")
+    for word in "do does did is are was were has have had would could should must need ai".split()
+} | {"can't": ("can", "n't"), "won't": ("will", "n't"), "cannot": ("can", "n't")}
+_UNDATED = frozenset((*MONTHS, *WEEKDAYS, "today", "tomorrow", "tonight", "yesterday")) - {"may", "set", "sun", "sat"}
+_ISO = re.compile(r"\b\d{4}-\d{2}-\d{2}\b")
+_SENTENCE = re.compile(r"(?<=[.!?。！？；])\s+|\n+|(?<=[。！？；])")
+_TWICE = frozenset(["twice"])
+_FITTING = frozenset(
+    "free open available safe valid ready sure possible yet here there in on for to a the an at of so as by my our too part due".split()
 )
 _HAN = re.compile(r"[\u3400-\u9fff]+")
 _HAN_NOT = re.compile(r"不(?!过|错|仅|同|久|但|少|断|管|论)|没(?!事)|无(?!论)|别(?!的|人)|未(?!来)|勿|禁止")
@@ -106,7 +129,8 @@ class Clause:
     """Bases of the words that deny by themselves."""
     stated: frozenset[str]
     """Bases of the words that such words deny."""
-    unclear: bool
+    unclear: frozenset[str]
+    """Words that leave open what is denied."""
     asks: bool
     hedged: bool
     firm: bool
@@ -117,7 +141,7 @@ class Clause:
 def clauses_of(text: str) -> list[Clause]:
     """The clauses of a text, each with its polarity and mood."""
     found: list[Clause] = []
-    for sentence in re.split(r"(?<=[.!?。！？；])\s+|\n+|(?<=[。！？；])", text.replace("’", "'")):
+    for sentence in _SENTENCE.split(text.replace("’", "'").lower()):
         if sentence.strip():
             found.extend(_clauses(sentence))
     return found
@@ -125,84 +149,130 @@ def clauses_of(text: str) -> list[Clause]:
 
 def _clauses(sentence: str) -> Iterable[Clause]:
     asks = sentence.rstrip().endswith(("?", "？"))
-    low = _IDIOMS.sub(" ", sentence.lower())
-    low = low.replace("can't", "can n't").replace("won't", "will n't")
-    low = re.sub(
-        r"\b(do|does|did|is|are|was|were|has|have|had|would|could|should|must|need|ai|wo)n't\b", r"\1 n't", low
-    )
-    low = (
-        low.replace("cannot", "can n't")
-        .replace("no longer", "not")
-        .replace("any longer", "")
-        .replace("no one", "nobody")
-    )
-    low = _AGAINST.sub(" ; not ", low)
-    whole = sentence.lower()
+    pieces = _pieces(sentence)
+    opened = "sure" in pieces or "undecided" in pieces or "decided" in pieces or "certain" in pieces
+    hedged = opened and _OPEN.search(sentence) is not None
+    said = set(pieces)
+    if not said.isdisjoint(_IDIOMATIC) or not said.isdisjoint(_OPPOSING):
+        plain = _AGAINST.sub(" ; not ", _IDIOMS.sub(" ", sentence))
+        plain = plain.replace("no longer", "not").replace("any longer", "").replace("no one", "nobody")
+        pieces = _pieces(plain)
     words: list[str] = []
-    pieces = _TOKEN.findall(low)
     for at, part in enumerate(pieces):
-        after = pieces[at + 1] if at + 1 < len(pieces) else ""
-        if _breaks(part, after, words):
+        if _breaks(part, pieces[at + 1 : at + 5], words):
             if words:
-                yield _clause(words, asks, whole)
+                yield _clause(words, asks, hedged)
             words = []
-        if part[0].isalnum() or part == "n't":
+        if (part[0].isalnum() or part == "n't") and part not in _UNDATED:
             words.append(part)
     if words:
-        yield _clause(words, asks, whole)
+        yield _clause(words, asks, hedged)
 
 
-def _breaks(part: str, after: str, words: Sequence[str]) -> bool:
-    if part in ",，":
+def _pieces(sentence: str) -> list[str]:
+    """Words and marks; "can't" as two words, dates left out: they are claims, and written in too many ways."""
+    if "-" in sentence:
+        sentence = _ISO.sub(" ", sentence)
+    pieces: list[str] = []
+    for piece in _TOKEN.findall(sentence):
+        if piece in _SHORT:
+            pieces.extend(_SHORT[piece])
+        else:
+            pieces.append(piece)
+    return pieces
+
+
+def _breaks(part: str, coming: Sequence[str], words: Sequence[str]) -> bool:
+    """Whether a clause ends before a word or at a mark, given the words so far and those to come."""
+    after = coming[0] if coming else ""
+    if part in (",", "，"):
         if after in _NEGATORS or after in _STARTERS:
             return True
         return len(words) > 5 or any(word in _VERBAL or word in _NEGATORS for word in words)
-    if part in ".;()–—\n!?。！？；":
+    if part == ":":
+        return len(coming) > 3 and any(word in _NEGATORS for word in words)
+    if part in _ENDS:
         return True
     if words and words[0] == "not" and len(words) > 1 and part in _SUBJECTS:  # "instead of X we take Y"
         return True
-    return part in _STARTERS or (part in ("and", "und", "et", "y") and after in _AFTER_AND)
+    if (
+        part == "not" and words and not any(word in _VERBAL for word in words)
+    ):  # "train not car", but "pets not allowed"
+        return not (after in _FITTING or after in _DENYING or after.endswith(_PARTICIPLES))
+    if part in _AND:
+        return after in _AFTER_AND or _new_subject(coming)
+    return part in _STARTERS
 
 
-def _clause(words: Sequence[str], asks: bool, sentence: str) -> Clause:
-    part = " ".join(words)
-    strong = sum(word in _NEGATORS for word in words)
-    denied = [_DENYING[word] for word in words if word in _DENYING]
+_AND = frozenset(["and", "und", "et", "y"])
+_ENDS = frozenset(".;()–—\n!?。！？；")
+_PARTICIPLES = ("ed", "en", "ing", "able", "ible", "t", "ly")
+
+
+def _new_subject(coming: Sequence[str]) -> bool:
+    """Whether what follows an "and" is a clause of its own: "and Priya takes the room"."""
+    return len(coming) > 3 and (coming[1] in _VERBAL or coming[1].endswith(("s", "ed"))) and coming[2].isalpha()
+
+
+def _clause(words: Sequence[str], asks: bool, hedged: bool) -> Clause:
+    strong = 0
+    denied: list[str] = []
     stems: set[str] = set()
     stated: set[str] = set()
     for word in words:
-        if word in _DENYING or word in _NEGATORS or word in _SMALL:
-            continue
-        if _HAN.match(word):
+        if word in _NEGATORS:
+            strong += 1
+        elif word in _DENYING:
+            denied.append(_DENYING[word])
+        elif not word.isascii() and _HAN.match(word):
             stems.update(word[at : at + 2] for at in range(len(word) - 1) or (0,))
             strong += len(_HAN_NOT.findall(word))
-            continue
-        for piece in word.split("-"):
-            root = stem(piece.removesuffix("'s"))
-            if root in _BASES:
-                stated.add(_BASES[root])
-            if len(root) > 1 or root.isdigit():
-                stems.add(_BASES.get(root, root))
+        elif word not in _SMALL:
+            for piece in word.split("-") if "-" in word else (word,):
+                root = stem(piece.removesuffix("'s"))
+                base = _BASES.get(root)
+                if base:
+                    stated.add(base)
+                if len(root) > 1 or root.isdigit():
+                    stems.add(base or root)
+    stems.update(denied)
+    moods = _moods(words)
+    unclear = _UNCLEAR.intersection(words)
     return Clause(
-        frozenset(stems | set(denied)),
+        frozenset(stems),
         (strong + len(denied)) % 2 == 1,
         frozenset(denied),
         frozenset(stated),
-        strong > 1 or len(denied) > 1 or any(word in _UNCLEAR for word in words),
+        unclear | _TWICE if strong > 1 or len(denied) > 1 else unclear,
         asks,
-        _HEDGES.search(part) is not None or "not sure" in sentence or "undecided" in sentence,
-        _FIRM.search(part) is not None,
-        _MUST.search(part) is not None,
-        _MAY.search(part) is not None,
+        hedged or not moods.isdisjoint(_HEDGES),
+        not moods.isdisjoint(_FIRM),
+        not moods.isdisjoint(_MUST),
+        not moods.isdisjoint(_MAY),
     )
+
+
+def _moods(words: Sequence[str]) -> set[str]:
+    """The words of a clause with pairs like "have to" as one."""
+    found = set(words)
+    if not found.isdisjoint(_PAIRED):
+        found.update(_PAIRS[pair] for one, two in pairwise(words) if (pair := f"{one} {two}") in _PAIRS)
+    if any(word.endswith("'ll") for word in found):
+        found.add("will")
+    for word in [word for word in found if not word.isascii()]:
+        if _HAN_HEDGE.search(word):
+            found.add("maybe")
+        if _HAN_FIRM.search(word):
+            found.add("decided")
+    return found
 
 
 def weight(stems: Iterable[str]) -> float:
     """How much some stems tell; words that are said about everything tell less."""
-    return sum(0.5 if one in GENERIC or one in _PALE else 1.0 for one in stems)
+    return sum([0.5 if one in _PALE else 1.0 for one in stems])
 
 
-_PALE = frozenset(["accept", "keep", "continu", "use", "hav", "able", "want", "like", "open"])
+_PALE = GENERIC | {"accept", "keep", "continu", "use", "hav", "able", "want", "like", "open"}
 
 
 def opposed(line: Sequence[Clause], sources: Sequence[Clause]) -> str:
@@ -225,11 +295,11 @@ def _nearest(clause: Clause, sources: Sequence[Clause]) -> list[Clause]:
         return []
     scored = []
     for other in sources:
-        shared = clause.stems & other.stems
-        if shared:
-            scored.append((weight(shared), other))
+        shared = weight(clause.stems & other.stems)
+        if shared >= 0.5 * mine or (shared >= 2 and shared >= 0.75 * weight(other.stems)):
+            scored.append((shared, other))
     best = max((score for score, _ in scored), default=0.0)
-    if best < 0.5 * mine or (best < 1.5 and best < 0.99 * mine):
+    if best < 1.5 and best < 0.99 * mine:
         return []
     near = [other for score, other in scored if score >= 0.8 * best]
     if any(other.asks for other in near) and not clause.asks:
@@ -239,7 +309,13 @@ def _nearest(clause: Clause, sources: Sequence[Clause]) -> list[Clause]:
 
 
 def _denies(one: Clause, other: Clause) -> bool:
-    if one.unclear or other.unclear or one.negative == other.negative or one.asks or other.asks:
+    if (
+        one.unclear != other.unclear
+        or "twice" in one.unclear
+        or one.negative == other.negative
+        or one.asks
+        or other.asks
+    ):
         return False
     if one.denied == other.denied:  # the difference is a plain "not"
         return True

@@ -43,7 +43,7 @@ _SUFFIXES = (
 _GERMAN = frozenset(
     "der die das und ist nicht ein eine einen mit für auf den dem bis zum zur wird soll möchte will kein keine am im ab von".split()
 )
-_TITLES = re.compile(r"(?:herrn?|frau|fr\.|hr\.|dr\.|prof\.)\s*$", re.IGNORECASE)
+_TITLES = re.compile(r"\b(?:herrn?|frau|fr\.|hr\.|dr\.|prof\.|mrs?\.?|ms\.?|sra?\.|mme\.?)\s*$", re.IGNORECASE)
 _HAN_NAME = re.compile(r"[\u3400-\u9fff](?=先生|女士|小姐|医生|老师|经理|教授|总监|主任)")
 _HAN = re.compile(r"[\u3400-\u9fff]{2,}")
 
@@ -88,7 +88,7 @@ def ordinary(word: str) -> bool:
         rest = low.removesuffix(ending)
         if rest != low and len(rest) > 3 and _rank(f" {rest}")[0] == 1 and ordinary(rest):
             return True
-    return large == small  # the tokenizer knows it in pieces only: ibuprofen
+    return False
 
 
 def _rank(text: str) -> tuple[int, int]:
@@ -116,7 +116,7 @@ def names(text: str, german: bool = False) -> list[str]:
         before = text[: match.start()]
         if german and not _TITLES.search(before):
             continue
-        first = _STARTS.search(before[-4:]) is not None or not before.strip()
+        first = (_STARTS.search(before[-4:]) is not None or not before.strip()) and not _TITLES.search(before[-8:])
         if (first or headline) and (word[0].isupper() and word[1:].islower()) and ordinary(word):
             continue
         found.append(word)

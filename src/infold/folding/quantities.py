@@ -6,6 +6,7 @@ import functools
 import re
 from dataclasses import dataclass
 
+from infold.folding.calendar import LETTERS
 from infold.folding.likeness import words
 
 
@@ -93,8 +94,9 @@ _NUMBER = re.compile(
     re.IGNORECASE,
 )
 _NEXT = re.compile(r"[\s-]{0,2}(%|€|\$|£|°[CF]?|[^\W\d_]+\.?(?:['’-][^\W\d_]+)*)", re.IGNORECASE)
-_WORD = re.compile(rf"\b(?:{'|'.join(sorted((w for w in _WORDS if w.isascii() or w[0] < '㐀'), key=len, reverse=True))})\b|[两二三四五六七八九十]+(?=[个天年周月元人点次小分位间])", re.IGNORECASE)  # fmt: skip
+_HAN_COUNT = re.compile(r"[两二三四五六七八九十]+(?=[个天年周月元人点次小分位间])")
 _RANGE = re.compile(r"\s?(?:-|–|—|to|or|and|bis|à|a)\s?[$€£¥]?")
+_DIGIT = re.compile(r"\d")
 _HAN = re.compile(r"[\u3400-\u9fff]")
 
 
@@ -148,6 +150,8 @@ def readings(written: str) -> tuple[float, ...]:
 def numbers(text: str) -> list[Number]:
     """The numbers of a text in digits, with unit and noun."""
     found: list[Number] = []
+    if not _DIGIT.search(text):
+        return found
     for match in _NUMBER.finditer(text):
         number = _read(text, match)
         if number.values:
@@ -218,7 +222,7 @@ def in_words(text: str) -> list[Number]:
     """The numbers of a text in words; neighbours taken together ("two hundred and fifty", "twenty-five")."""
     found: list[Number] = []
     total, value, start, end = 0.0, 0.0, -1, -1
-    for match in _WORD.finditer(text):
+    for match in _counting(text):
         part = _han_value(match[0]) if _HAN.match(match[0]) else _WORDS[match[0].lower()]
         if start >= 0 and text[end : match.start()].lower() in (" ", "-", " and ", " und "):
             if part >= 100:
@@ -237,7 +241,15 @@ def in_words(text: str) -> list[Number]:
         end = match.end()
     if start >= 0:
         found.append(_worded(text, start, end, total + value))
-    return found
+    return [
+        one for one in found if one.text.lower() != "one" or one.unit or one.noun
+    ]  # "the one we saw" counts nothing
+
+
+def _counting(text: str) -> list[re.Match[str]]:
+    """The words of a text that count."""
+    found = [match for match in LETTERS.finditer(text) if match[0].lower() in _WORDS and not _HAN.match(match[0])]
+    return found if text.isascii() else [*found, *_HAN_COUNT.finditer(text)]
 
 
 def _han_value(word: str) -> float:

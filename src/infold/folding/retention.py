@@ -22,9 +22,13 @@ class Line:
     """A sound line, as it will be committed."""
 
     candidate: Candidate
-    evidence: Evidence
     new: bool
     """Whether a message of this fold supports it."""
+
+    @property
+    def evidence(self) -> Evidence:
+        """What it says."""
+        return evidence_of_text(self.candidate.text)
 
 
 def merged(memory: Sequence[Item], found: Sequence[Candidate]) -> Change:
