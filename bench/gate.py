@@ -89,6 +89,7 @@ def spoilt(line: Line, kind: str, rng: random.Random, draft: Draft) -> Planted |
         wrong = filled(right(line.text), {**line.values, name: value})
         bad = show(value, form)
         odd = bad.lstrip("$€£").startswith("0.") or bad == show(line.values[name], form)
+        odd = odd or (how != "exchanged" and any(v.type == "date" and v.raw == value.raw for v in line.values.values()))
         if wrong != told and not odd and (how == "exchanged" or not _occurs(bad, value, said, how)):
             return Planted(kind, how, told, wrong, bad)
     return None
@@ -109,25 +110,20 @@ def _occurs(bad: str, value: Value, said: str, how: str) -> bool:
         forms |= {show(value, "ap"), show(value, "")}
     if value.type == "person" and "." in bad:
         forms.add(show(value, "last"))
-    return any(re.search(rf"(?<![\w.,]){re.escape(f)}(?![\w])", said, re.IGNORECASE) for f in forms)
+    return any(re.search(rf"(?<![\w.,]){re.escape(f)}(?:st|nd|rd|th)?(?!\w)", said, re.IGNORECASE) for f in forms)
 
 
 def _other(values: Values, name: str, rng: random.Random, draft: Draft) -> tuple[str, Value]:
     """A wrong value, and how it came about."""
     value = values[name]
-    like = material.CLASSES["numbers"] if value.type in ("int", "money") else (value.type,)
-    others = [v for n, v in values.items() if n != name and v.type in like and v.type != "dec"]
+    others = [v for n, v in values.items() if n != name and v.type == value.type]
     if value.type in ("person", "name"):  # of the whole conversation
-        others = [
-            v for x in draft.lines for v in x.values.values() if (v.type, v.raw != value.raw) == (value.type, True)
-        ]
-        others = [v for v in others if value.type == "person" or v.spec == value.spec]
+        others = [v for x in draft.lines for v in x.values.values() if v.type == value.type and v.raw != value.raw]
     if others and value.type not in ("id", "ref", "dec") and rng.random() < 0.2:
         other = rng.choice(others)
-        if value.type in ("int", "money"):
-            number = other.raw if other.type == "int" else other.raw[0]
-            return "exchanged", Value("int", number) if value.type == "int" else Value("money", (number, value.raw[1]))
-        return "exchanged", other
+        raw = (other.raw[0], value.raw[1]) if value.type == "money" else other.raw
+        if value.type != "name" or other.spec == value.spec:
+            return "exchanged", Value(value.type, raw, other.spec)
     match value.type:
         case "int":
             how, number = _wrong_number(value.raw, rng)
@@ -144,25 +140,19 @@ def _other(values: Values, name: str, rng: random.Random, draft: Draft) -> tuple
                 return "tenfold", Value("dec", (number * 10, max(0, digits - 1)))
             return "digit", Value("dec", (number + rng.choice((-0.5, 0.3, 0.7, 1, 2)), digits))
         case "date":
-            how, days = rng.choice(
-                (("day", rng.choice((-3, -1, 1, 2, 7, 10))), ("month", rng.choice((-61, -30, 31, 62))), ("year", 365))
-            )
+            how = rng.choice(("day", "month", "year"))
+            days = rng.choice({"day": (-3, -1, 1, 2, 7, 10), "month": (-61, -30, 31, 62), "year": (365,)}[how])
             return how, Value("date", value.raw + timedelta(days=days), value.spec)
         case "time":
-            return "hour", Value("time", (value.raw + rng.choice((-60, 15, 30, 60, 120, 720))) % 1440)
+            return "hour", Value("time", (value.raw + rng.choice((-60, 15, 30, 60, 120))) % 1440)
         case "id":
             return _wrong_id(value, rng)
         case "ref":
+            refs = [x for x in value.spec.split("|") if x != value.raw]
             if rng.random() < 0.6:
-                return "other", Value(
-                    "ref", rng.choice([x for x in value.spec.split("|") if x != value.raw]), value.spec
-                )
-            at = rng.choice(
-                [n for n, ch in enumerate(value.raw) if ch.isalnum() and not value.raw[n:].startswith("example")]
-            )
-            return "character", Value(
-                "ref", value.raw[:at] + rng.choice("abcdeghkmnprstuvxz2357") + value.raw[at + 1 :]
-            )
+                return "other", Value("ref", rng.choice(refs), value.spec)
+            at = rng.choice([m.start() for m in re.finditer(r"\w(?!\w*$)", value.raw)])
+            return "character", Value("ref", value.raw[:at] + rng.choice("abdeghkmnprtuvxz2357") + value.raw[at + 1 :])
         case "person":
             stranger = rng.choice(draft.pools["person"])
             if rng.random() < 0.25:
