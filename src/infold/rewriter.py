@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import platform
 import secrets
-import time
 from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -25,8 +26,6 @@ if TYPE_CHECKING:
     from infold.chat import Chat
     from infold.memory import Memory
 
-_POLL = 0.02  # seconds between two looks at a lease that somebody in line waits for
-
 
 class Lease:
     """The right to fold one chat with a summarizer: one holder at a time, across processes, until it runs out."""
@@ -35,13 +34,13 @@ class Lease:
         self._chat = chat
         self._clock = clock
         self._term = term
-        self._owner = secrets.token_hex(8)
+        self._owner = f"{platform.node()}/{os.getpid()}/{secrets.token_hex(4)}"
         self._held = False
 
     def take(self, connection: Connection, state: State) -> bool:
         """Get or keep it; False while somebody else has it."""
         now = self._clock.now()
-        self._held = store.take_lease(connection, state.row.key, self._owner, now, now + self._term)
+        self._held = store.take_lease(connection, state.row.key, self._owner, now, now + self._term, _is_gone)
         return self._held
 
     def renew(self) -> None:
@@ -55,6 +54,20 @@ class Lease:
         if self._held:
             with suppress(InfoldError), self._chat.writing() as (connection, state):
                 store.end_lease(connection, state.row.key, self._owner)
+
+
+def _is_gone(owner: str) -> bool:
+    """Whether the holder of a lease was a process of this machine that is no more."""
+    node, pid, _ = owner.rsplit("/", 2)
+    if node != platform.node():
+        return False
+    try:
+        os.kill(int(pid), 0)
+    except ProcessLookupError:
+        return True
+    except (OSError, ValueError):
+        return False
+    return False
 
 
 class Rewriter:
@@ -174,27 +187,22 @@ class Rewriter:
 
     def _prepared(self, force: bool, lease: Lease) -> tuple[Plan, Marks | None, Request | None] | None:
         """What is to be asked next; no request where the event is all there is; None where nothing is due."""
-        clock = self._memory.clockwork
-        while True:
-            with self._chat.writing() as (connection, state):
-                plan, marks = self._due(connection, state, force)
-                if plan is None:
-                    return None
-                mine = lease.take(connection, state)
-                if mine:
-                    # How large the answer will be is not known yet: room is made for memory as it is.
-                    plan = tighter(state.policy, state.situation(), plan, state.memory_tokens) or plan
-                    asked = request(connection, state, plan)
-                    if asked.job.messages or asked.job.base:
-                        return plan, marks, asked
-                    state, events = fold_instantly(connection, state, plan, marks or state.marks, clock)
-                    self._chat.cache = state
-            if mine:
-                self._memory.emit(events)
-                return plan, marks, None
-            if not self._wait:  # whoever has the lease folds until nothing is due
+        with self._chat.writing() as (connection, state):
+            plan, marks = self._due(connection, state, force)
+            if plan is None:
                 return None
-            time.sleep(_POLL)
+            # Somebody who waits in line does not wait for another process, too: the slower one is thrown away.
+            if not lease.take(connection, state) and not self._wait:
+                return None  # whoever has the lease folds until nothing is due
+            # How large the answer will be is not known yet: room is made for memory as it is.
+            plan = tighter(state.policy, state.situation(), plan, state.memory_tokens) or plan
+            asked = request(connection, state, plan)
+            if asked.job.asks:
+                return plan, marks, asked
+            state, events = fold_instantly(connection, state, plan, marks or state.marks, self._memory.clockwork)
+            self._chat.cache = state
+        self._memory.emit(events)
+        return plan, marks, None
 
     @property
     def _term(self) -> int:

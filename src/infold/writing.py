@@ -52,6 +52,11 @@ class Job:
     """Number of the fold to come."""
     depth: int
 
+    @property
+    def asks(self) -> bool:
+        """Whether there is anything to write about: messages, or lines to rewrite."""
+        return bool(self.messages or (self.base and not self.policy.leaf_cap))
+
 
 @dataclass(slots=True)
 class Written:

@@ -105,10 +105,10 @@ class Dated:
     end: int
 
 
-def dates(text: str) -> list[Dated]:
-    """The calendar dates of a text, months alone among them."""
+def dates(text: str, said: frozenset[str] | None = None) -> list[Dated]:
+    """The calendar dates of a text, months alone among them; `said` are its words in small letters, where known."""
     pattern = _BARE_DATES
-    if _may_name_month(text):
+    if _may_name_month(text, said_in(text) if said is None else said):
         pattern = _DATES
     elif not _DIGIT.search(text):
         return []
@@ -120,14 +120,17 @@ def dates(text: str) -> list[Dated]:
     ]
 
 
-def _may_name_month(text: str) -> bool:
+def said_in(text: str) -> frozenset[str]:
+    """The words of a text, in small letters."""
+    return frozenset(LETTERS.findall(text.lower()))
+
+
+def _may_name_month(text: str, low: frozenset[str]) -> bool:
     """Whether a text has a word that can be a month: most have none, and the patterns are slow."""
-    said = LETTERS.findall(text)
-    low = {word.lower() for word in said}
     if not low.isdisjoint(_SURE_MONTHS):
         return True
     return not low.isdisjoint(_DOUBTFUL) and any(
-        word.lower() in _DOUBTFUL and (word[0].isupper() or _DIGIT.search(text)) for word in said
+        word.lower() in _DOUBTFUL and (word[0].isupper() or _DIGIT.search(text)) for word in LETTERS.findall(text)
     )
 
 
@@ -181,10 +184,10 @@ def _a_month(match: re.Match[str], name: str, with_number: bool) -> bool:
     )
 
 
-def weekdays(text: str) -> set[int]:
-    """The days of the week that a text names."""
+def weekdays(text: str, said: frozenset[str] | None = None) -> set[int]:
+    """The days of the week that a text names; `said` are its words in small letters, where known."""
     found: set[int] = set()
-    if _DAY_WORDS.isdisjoint(map(str.lower, LETTERS.findall(text))) and "周" not in text and "星期" not in text:
+    if _DAY_WORDS.isdisjoint(said_in(text) if said is None else said) and "周" not in text and "星期" not in text:
         return found
     for match in _WEEKDAY.finditer(text):
         name = match[0].lower().rstrip("'")
@@ -237,7 +240,7 @@ def relative(text: str, said: date) -> set[Day]:
     """The days that "tomorrow", "next Friday", "in two weeks" may mean when said on a day."""
     found: set[Day] = set()
     try:
-        hasty = not text.isascii() or not _RELATIVES.isdisjoint(map(str.lower, LETTERS.findall(text)))
+        hasty = not text.isascii() or not _RELATIVES.isdisjoint(said_in(text))
         for match in _RELATIVE.finditer(text) if hasty else ():
             found |= _related(match, said)
         for day in weekdays(text):

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date
 
-from infold.folding.calendar import Dated, Day, dates, day_of, relative, times, weekday_of, weekdays
+from infold.folding.calendar import Dated, Day, dates, day_of, relative, said_in, times, weekday_of, weekdays
 from infold.folding.likeness import words
 from infold.folding.names import IDENTIFIER, MAY_IDENTIFY
 from infold.folding.polarity import Clause, clauses_of
@@ -84,17 +84,18 @@ def claims_of(text: str) -> Claims:
     """What a line claims."""
     text = _normal(text)
     line_names = (*names(text), *han_names(text)) if text else ()
-    references, rest = _references(text)
-    dated = dates(rest)
+    said = said_in(text)
+    dated = dates(text, said)
+    references, rest = _references(text, dated)
     rest = _masked(rest, ((one.start, one.end) for one in dated))
     timed = times(rest)
     rest = _masked(rest, ((start, end) for _, _, start, end in timed))
     inside = " ".join(references)
     return Claims(
         tuple(numbers(rest)),
-        tuple(in_words(rest)),
+        tuple(in_words(rest, said)),
         tuple(dated),
-        frozenset(weekdays(rest)),
+        frozenset(weekdays(rest, said)),
         tuple((written, minutes) for written, minutes, _, _ in timed),
         tuple(references),
         tuple(dict.fromkeys(name for name in line_names if name not in inside)),
@@ -113,13 +114,13 @@ def _masked(text: str, spans: Iterable[tuple[int, int]]) -> str:
     return text
 
 
-def _references(text: str) -> tuple[list[str], str]:
+def _references(text: str, dates_there: Sequence[Dated]) -> tuple[list[str], str]:
     """Addresses, files, codes, versions and other exact words, and the text without them."""
     if not _EXACT.search(text):
         return [], text
     found: dict[str, None] = {}
     spans: list[tuple[int, int]] = []
-    dated = [(one.start, one.end) for one in dates(text)]
+    dated = [(one.start, one.end) for one in dates_there]
     for pattern in (_IBAN, _PHONE):
         for match in pattern.finditer(text):
             if not any(start < match.end() and match.start() < end for start, end in dated):
@@ -166,7 +167,8 @@ def evidence_in(text: str, at: int = 0) -> Evidence:
     text = _normal(text)
     folded = plain(text) if len(text) < 200 else plain.__wrapped__(text)
     said = day_of(at)
-    dated = dates(text)
+    spoken = said_in(text)
+    dated = dates(text, spoken)
     days = {day for one in dated for day in one.days}
     timed = times(text)
     if said is not None:
@@ -174,7 +176,9 @@ def evidence_in(text: str, at: int = 0) -> Evidence:
     rest = _masked(text, ((one.start, one.end) for one in dated if one.days[0][1] and one.days[0][2]))
     counted = numbers(rest)
     minutes = {minute for _, readings, _, _ in timed for minute in readings}
-    named = frozenset(weekdays(text)) | {day for full in days if all(full) and (day := weekday_of(full)) is not None}
+    named = frozenset(weekdays(text, spoken)) | {
+        day for full in days if all(full) and (day := weekday_of(full)) is not None
+    }
     joined = " ".join(word.strip(".,;:!?\"'()*") for word in text.casefold().split())
     return Evidence(
         folded,
@@ -182,7 +186,7 @@ def evidence_in(text: str, at: int = 0) -> Evidence:
         joined,
         frozenset((*_words(folded), *_umlauts(text))),
         stems_of(text),
-        (*counted, *in_words(rest)),
+        (*counted, *in_words(rest, spoken)),
         frozenset(days),
         named,
         frozenset(minutes),
@@ -267,22 +271,31 @@ def evidence_of_text(text: str) -> Evidence:
     return evidence_in(text)
 
 
-def cites(reference: str, evidence: Evidence) -> bool:
-    """Whether a text has a reference: whole, or as the end of a longer path."""
-    low = plain(reference.strip("`*")).rstrip("/.")
-    low = _SCHEME.sub("", low)
+def cites(reference: str, evidence: Evidence, loosely: bool = True) -> bool:
+    """Whether a text has a reference: whole, or as the end of a longer path; `loosely` also with other joints."""
+    wanted, digits, compact = _wanted(reference)
+    if any(_stands(one, evidence.folded) for one in wanted):
+        return True
+    if not loosely:
+        return False
+    if digits:
+        return _stands(digits, evidence.digits)
+    return bool(compact) and compact[:2] in evidence.folded and _loosely(compact).search(evidence.folded) is not None
+
+
+@functools.lru_cache(maxsize=1024)
+def _wanted(reference: str) -> tuple[frozenset[str], str, str]:
+    """A reference as it may be written, its digits where it is a number, and its letters and digits where joints may differ."""
+    low = _SCHEME.sub("", plain(reference.strip("`*")).rstrip("/."))
     if low[:1] == "#" and low[1:].isdigit():
         low = low[1:]
-    version = low[1:] if re.match(r"v\d", low) else low
-    for wanted in {low, version}:
-        if _stands(wanted, evidence.folded):
-            return True
+    version = low[1:] if low[:1] == "v" and low[1:2].isdigit() else low
     if sum(map(str.isdigit, low)) >= 7 and not any(map(str.isalpha, low)):
-        return _stands(_GAPS.sub("", low).lstrip("+("), evidence.digits)
+        return frozenset([low, version]), _GAPS.sub("", low).lstrip("+("), ""
     compact = _JOINTS.sub("", low)
     if len(compact) < 4 or "@" in low or "/" in low or not any(map(str.isdigit, compact)):
-        return False
-    return re.search(_loosely(compact), evidence.folded) is not None
+        compact = ""
+    return frozenset([low, version]), "", compact
 
 
 @functools.lru_cache(maxsize=1024)

@@ -75,11 +75,13 @@ def judge(
     lines = _distinct(lines)
     if not lines:
         return _rejected("empty", "the proposal has no lines")
-    if _block_tokens(lines) > _TOO_LARGE * cap:
+    tokens = [line_tokens(line.text) for line in lines]
+    headings = {line.section for line in lines} & SECTIONS.keys()
+    if sum(tokens) + sum(map(heading_tokens, headings)) > _TOO_LARGE * cap:
         return _rejected("size", f"the proposal is more than {_TOO_LARGE} times its cap of {cap} tokens")
     gate = _Gate(sources, memory, pins, found, prompts)
-    for line in lines:
-        gate.weigh(line)
+    for line, size in zip(lines, tokens, strict=True):
+        gate.weigh(line, size)
     if gate.failed * 2 > len(lines):
         return _rejected("failures", f"{gate.failed} of {len(lines)} lines fail", gate.findings)
     if not gate.sound:
@@ -99,11 +101,6 @@ def _distinct(lines: Sequence[Candidate]) -> list[Candidate]:
             known = seen.get(key)
             seen[key] = replace(known, sources=(*known.sources, *line.sources)) if known else line
     return list(seen.values())
-
-
-def _block_tokens(lines: Sequence[Candidate]) -> int:
-    sections = {line.section for line in lines}
-    return sum(line_tokens(line.text) for line in lines) + sum(heading_tokens(s) for s in sections if s in SECTIONS)
 
 
 def _rejected(reason: str, detail: str, findings: Sequence[Finding] = ()) -> Verdict:
@@ -137,14 +134,14 @@ class _Gate:
     def note(self, reason: str, detail: str, action: str) -> None:
         self.findings.append(Finding(reason, detail[:_DETAIL], action))
 
-    def weigh(self, line: Candidate) -> None:
+    def weigh(self, line: Candidate, size: int) -> None:
         """Keep a line that is sound, put its twin in the place of one that is not."""
         item = self.remembered.get(normal(line.text))
         if item is not None:  # said before in the same words
             self._add(replace(line, sources=item.sources), False)
             return
         support = Support()
-        reason, detail = self._form(line)
+        reason, detail = self._form(line, size)
         if not reason:
             support = self.grounds.support(line.text, line.sources)
             reason, detail = support.reason, support.detail
@@ -159,13 +156,13 @@ class _Gate:
             self._add(twin, True)
         self.note(reason, detail, "replaced" if twin is not None else "dropped")
 
-    def _form(self, line: Candidate) -> tuple[str, str]:
+    def _form(self, line: Candidate, size: int) -> tuple[str, str]:
         if line.section not in SECTIONS:
             return "schema", f"there is no section {line.section[:40]!r}"
         reason = manner(line.text)
         if reason:
             return reason, "it does not speak like a line of memory"
-        if line_tokens(line.text) > _LONGEST:
+        if size > _LONGEST:
             return "size", f"the line has more than {_LONGEST} tokens"
         if prompted(line.text, self.prompts):
             return "prompt", "it repeats the instructions"

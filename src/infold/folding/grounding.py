@@ -19,7 +19,7 @@ from infold.folding.evidence import (
     stems_of,
 )
 from infold.folding.polarity import Clause, clauses_of, opposed
-from infold.folding.proper import known, names, plain, spelled_out
+from infold.folding.proper import known, names, spelled_out
 from infold.folding.quantities import CURRENCIES, Number
 from infold.items import Item
 from infold.messages import Message
@@ -62,10 +62,14 @@ class Grounds:
         self.numbers: dict[float, list[tuple[int, Number]]] = {}
         self.counted: set[str] = set()
         """Units and nouns that come with a number somewhere."""
+        self.speaking: dict[str, list[int]] = {}
+        """Which texts have a stem."""
         self.years: dict[int, list[int]] = {}
         for at, document in enumerate(self.documents):
             for seq in document.seqs:
                 self.by_seq.setdefault(seq, []).append(at)
+            for word in document.evidence.stems:
+                self.speaking.setdefault(word, []).append(at)
             for number in document.evidence.numbers:
                 for value in {*number.values, *number.bases}:
                     self.numbers.setdefault(value, []).append((at, number))
@@ -78,9 +82,9 @@ class Grounds:
         """Whether a line holds, and by what; `cited` are the seqs it names."""
         mine = frozenset(word for word in stems_of(text) if not word.isdigit())
         found = Support()
-        for at, document in enumerate(self.documents):
-            if shared := len(mine & document.evidence.stems):
-                found.shared[at] = shared
+        for word in mine:
+            for at in self.speaking.get(word, ()):
+                found.shared[at] = found.shared.get(at, 0) + 1
         own = {at for seq in cited for at in self.by_seq.get(seq, ())}
         close = own | self._around(own or found.shared) | found.shared.keys()
         claims = claims_of(text)
@@ -126,17 +130,21 @@ class Grounds:
         return {min(near)} if near else None
 
     def _reference(self, reference: str, own: set[int]) -> set[int] | None:
-        for at in sorted(own):
-            if cites(reference, self.documents[at].evidence):
-                return set()
-        having = [at for at, document in enumerate(self.documents) if cites(reference, document.evidence)]
-        return self._pick(having, own, None)
+        for loosely in (False, True):
+            for at in sorted(own):
+                if cites(reference, self.documents[at].evidence, loosely):
+                    return set()
+            picked = self._pick(self._having(reference, loosely), own, None)
+            if picked is not None:
+                return picked
+        return None
+
+    def _having(self, reference: str, loosely: bool = False) -> set[int]:
+        return {at for at, one in enumerate(self.documents) if cites(reference, one.evidence, loosely)}
 
     def _number(self, number: Number, own: set[int], close: set[int]) -> set[int] | None:
         if not number.unit and _POINT_ZERO.fullmatch(number.text):  # a grade or a version: 2.0 is not 2
-            return self._pick(
-                (at for at, one in enumerate(self.documents) if cites(number.text, one.evidence)), own, close
-            )
+            return self._pick(self._having(number.text), own, close)
         having: set[int] = set()
         loose: set[int] = set()
         for value in {*number.values, *number.bases}:
@@ -145,14 +153,22 @@ class Grounds:
                     (having if _counts_alike(number, other) else loose).add(at)
         if loose and not (having & close) and (number.unit or number.noun) not in self.counted:
             having |= loose
-        if not number.unit and number.values[0] % 1 == 0:
-            having.update(self.years.get(int(number.values[0]), ()))
-            having.update(at for at, one in enumerate(self.documents) if _hour(number.values[0], one.evidence))
-        if not having and (number.unit or number.noun) not in self.counted:
-            literal = plain(number.text)
-            having = {at for at, document in enumerate(self.documents) if _literally(literal, document.evidence)}
+        if not having & own:
+            having |= self._otherwise(number)
         distant = number.values[0] >= _TELLING or number.values[0] % 1
         return self._pick(having, own, None if distant else close)
+
+    def _otherwise(self, number: Number) -> set[int]:
+        """Texts that have a number as part of a date or a time, or written just so."""
+        value = number.values[0]
+        having: set[int] = set()
+        if not number.unit and value % 1 == 0:
+            having.update(self.years.get(int(value), ()))
+            if value <= 24:
+                having.update(at for at, one in enumerate(self.documents) if _hour(int(value), one.evidence))
+        if not having and (number.unit or number.noun) not in self.counted:
+            having = self._having(number.text)
+        return having
 
     def _worded(self, ones: Sequence[Number]) -> str:
         """A number in words is checked only where its noun is counted otherwise: "two options" may be the writer's own count."""
@@ -166,15 +182,11 @@ class Grounds:
         return ""
 
     def _date(self, dated: Dated, own: set[int], close: set[int]) -> set[int] | None:
-        having = []
-        literal = plain(dated.text)
-        for at, document in enumerate(self.documents):
-            evidence = document.evidence
-            if any(_dated(day, evidence) for day in dated.days) or (
-                not dated.text.isalpha() and _literally(literal, evidence)
-            ):
-                having.append(at)
-        return self._pick(having, own, close)
+        having = {at for at, one in enumerate(self.documents) if any(_dated(day, one.evidence) for day in dated.days)}
+        picked = self._pick(having, own, close)
+        if picked is None and not dated.text.isalpha():  # "24/7" is no date, but may be said
+            picked = self._pick(self._having(dated.text), own, close)
+        return picked
 
     def _time(self, minutes: frozenset[int], own: set[int], close: set[int]) -> set[int] | None:
         having = [
@@ -186,6 +198,8 @@ class Grounds:
 
     def _days(self, named: frozenset[int], dated: Sequence[Dated], near: set[int]) -> str:
         """Whether the days of the week that a line names are those of its sources, or of its own dates."""
+        if not named:
+            return ""
         said = {day for at in near for day in self.documents[at].evidence.weekdays}
         own = {weekday_of(day) for one in dated for day in one.days if all(day)}
         full = [one for one in dated if all(one.days[0])]
@@ -203,6 +217,8 @@ class Grounds:
         return claims.names
 
     def _unknown(self, ones: Sequence[str], own: set[int], found: Support) -> str:
+        if not ones:
+            return ""
         order = [*sorted(own), *(at for at in sorted(found.shared, key=lambda at: -found.shared[at]) if at not in own)]
         order += [at for at in range(len(self.documents)) if at not in found.shared and at not in own]
         for name in ones:
@@ -255,12 +271,8 @@ def _counts_alike(one: Number, other: Number) -> bool:
     return one.noun == other.noun
 
 
-def _hour(value: float, evidence: Evidence) -> bool:
-    return (
-        value == int(value)
-        and 0 <= value <= 24
-        and (int(value) % 24 * 60 in evidence.minutes or (int(value) + 12) % 24 * 60 in evidence.minutes)
-    )
+def _hour(value: int, evidence: Evidence) -> bool:
+    return value % 24 * 60 in evidence.minutes or (value + 12) % 24 * 60 in evidence.minutes
 
 
 def _bare_hour(minute: int, evidence: Evidence) -> bool:
@@ -268,10 +280,6 @@ def _bare_hour(minute: int, evidence: Evidence) -> bool:
         return False
     hours = {minute // 60, (minute // 60 - 1) % 12 + 1}
     return any(not one.unit and not one.noun and one.values[0] in hours for one in evidence.numbers)
-
-
-def _literally(wanted: str, evidence: Evidence) -> bool:
-    return cites(wanted, evidence)
 
 
 def _dated(day: Day, evidence: Evidence) -> bool:

@@ -33,7 +33,12 @@ _REPLY = re.compile(
 _QUOTED = re.compile(
     r"\"[^\"]{0,200}\"|“[^”]{0,200}”|«[^»]{0,200}»|„[^“”]{0,200}[“”]|`[^`]{0,200}`|(?<!\w)'[^']{0,120}'(?!\w)"
 )
-_TELLS = re.compile(r"^(?:user|assistant|they|he|she|the \w+|\w+) (?:says?|said|asks?|asked|told)\b", re.IGNORECASE)
+# Whatever speaks to someone has one of these.
+_SPEAKING = frozenset(
+    "i you your sorry ai unable sure certainly course absolutely great okay ok got understood thanks thank no here below "
+    "hope happy glad alright let feel please summary above following es je lo".split()
+)
+_LETTERS = re.compile(r"[^\W\d_]+")
 _HEADERS = re.compile(r"\[infold [a-z]+|\[summary-depth:\d|BACKGROUND – PRIOR CONVERSATION SUMMARY", re.IGNORECASE)
 
 
@@ -44,6 +49,9 @@ def manner(text: str) -> str:
     text = text.replace("’", "'")
     if _TRANSCRIPT.search(text):
         return "transcript"
+    said = set(_LETTERS.findall(text.lower()))
+    if said.isdisjoint(_SPEAKING) and text.isascii():
+        return ""
     own = _QUOTED.sub(" ", text)
     if _REFUSAL.search(own):
         return "refusal"
@@ -73,6 +81,6 @@ def copied(text: str, joined: str) -> bool:
     said = _said(text)
     if len(said) <= MAX_RUN:
         return False
-    runs = [said[at : at + MAX_RUN + 1] for at in range(len(said) - MAX_RUN)]
-    told = (run for run in runs if len(set(run)) > MAX_RUN // 2 and sum(map(str.isalpha, run)) > MAX_RUN // 2)
-    return any(f" {' '.join(run)} " in joined for run in told)
+    runs = (said[at : at + MAX_RUN + 1] for at in range(len(said) - MAX_RUN))
+    found = (run for run in runs if f" {' '.join(run)} " in joined)
+    return any(len(set(run)) > MAX_RUN // 2 and sum(map(str.isalpha, run)) > MAX_RUN // 2 for run in found)

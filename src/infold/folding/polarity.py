@@ -124,6 +124,8 @@ class Clause:
     """One clause: what it speaks of, and how."""
 
     stems: frozenset[str]
+    mass: float
+    """How much the stems tell."""
     negative: bool
     denied: frozenset[str]
     """Bases of the words that deny by themselves."""
@@ -240,6 +242,7 @@ def _clause(words: Sequence[str], asks: bool, hedged: bool) -> Clause:
     unclear = _UNCLEAR.intersection(words)
     return Clause(
         frozenset(stems),
+        weight(stems),
         (strong + len(denied)) % 2 == 1,
         frozenset(denied),
         frozenset(stated),
@@ -290,14 +293,16 @@ def opposed(line: Sequence[Clause], sources: Sequence[Clause]) -> str:
 
 def _nearest(clause: Clause, sources: Sequence[Clause]) -> list[Clause]:
     """The source clauses that speak of the same; none where too little is shared to tell."""
-    mine = weight(clause.stems)
+    mine = clause.mass
     if not mine:
         return []
     scored = []
     for other in sources:
-        shared = weight(clause.stems & other.stems)
-        if shared >= 0.5 * mine or (shared >= 2 and shared >= 0.75 * weight(other.stems)):
-            scored.append((shared, other))
+        common = clause.stems & other.stems
+        if common:
+            shared = weight(common)
+            if shared >= 0.5 * mine or (shared >= 2 and shared >= 0.75 * other.mass):
+                scored.append((shared, other))
     best = max((score for score, _ in scored), default=0.0)
     if best < 1.5 and best < 0.99 * mine:
         return []

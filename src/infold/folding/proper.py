@@ -107,11 +107,11 @@ def names(text: str, german: bool = False) -> list[str]:
     german = german or sum(match[0].lower() in _GERMAN for match in every) >= 2
     headline = large * 10 >= 7 * len(every) and len(every) > 5
     for match in every:
-        word = re.sub(r"['’]s$", "", match[0])
-        if not any(map(str.isupper, word)) or len(word) < 2 or word.lower() in _PLAIN:
+        word = match[0].removesuffix("'s").removesuffix("’s")
+        if word.islower() or len(word) < 2:
             continue
         low = word.lower()
-        if low in MONTHS or low in WEEKDAYS or low.removesuffix("s") in WEEKDAYS:
+        if low == word or low in _PLAIN or low in MONTHS or low in WEEKDAYS or low.removesuffix("s") in WEEKDAYS:
             continue
         before = text[: match.start()]
         if german and not _TITLES.search(before):

@@ -218,9 +218,14 @@ def _unit(word: str, text: str, tail: str, after: tuple[str, int]) -> tuple[str,
     return "", head
 
 
-def in_words(text: str) -> list[Number]:
-    """The numbers of a text in words; neighbours taken together ("two hundred and fifty", "twenty-five")."""
+def in_words(text: str, said: frozenset[str]) -> list[Number]:
+    """The numbers of a text in words; neighbours taken together ("two hundred and fifty", "twenty-five").
+
+    `said` are its words in small letters.
+    """
     found: list[Number] = []
+    if said.isdisjoint(_WORDS) and text.isascii():
+        return found
     total, value, start, end = 0.0, 0.0, -1, -1
     for match in _counting(text):
         part = _han_value(match[0]) if _HAN.match(match[0]) else _WORDS[match[0].lower()]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from sqlalchemy import bindparam as P  # noqa: N812  as in `store`
 from sqlalchemy import delete, insert, select, update
@@ -40,13 +40,13 @@ def all_calls(connection: Connection, key: int) -> list[Call]:
     return [Call(*row) for row in _calls(connection, of=key)]
 
 
-def take_lease(connection: Connection, key: int, owner: str, now: int, until: int) -> bool:
-    """Be the one who folds this chat with a summarizer, until a time; False while somebody else is."""
+def take_lease(connection: Connection, key: int, owner: str, now: int, until: int, gone: Callable[[str], bool]) -> bool:
+    """Be the one who folds this chat with a summarizer, until a time; False while somebody else is, and not gone."""
     held = _lease(connection, of=key).fetchone()
     if held is None:
         _insert_lease(connection, of=key, by=owner, at=until)
         return True
-    if held[0] != owner and held[1] > now:
+    if held[0] != owner and held[1] > now and not gone(held[0]):
         return False
     _set_lease(connection, of=key, by=owner, at=until)
     return True
