@@ -13,6 +13,7 @@ from datetime import date
 
 from infold.folding.calendar import Dated, Day, dates, day_of, relative, said_in, times, weekday_of, weekdays
 from infold.folding.likeness import words
+from infold.folding.manner import long_runs
 from infold.folding.names import IDENTIFIER, MAY_IDENTIFY
 from infold.folding.polarity import Clause, clauses_of
 from infold.folding.proper import han_names, names, plain, spelled
@@ -66,8 +67,8 @@ class Evidence:
     """The text in plain letters, for references."""
     digits: str
     """The same without gaps in numbers."""
-    joined: str
-    """Words without punctuation, one space apart, for runs."""
+    runs: frozenset[int]
+    """Its long runs of words, which no line may repeat."""
     words: frozenset[str]
     stems: frozenset[str]
     numbers: tuple[Number, ...]
@@ -179,11 +180,10 @@ def evidence_in(text: str, at: int = 0) -> Evidence:
     named = frozenset(weekdays(text, spoken)) | {
         day for full in days if all(full) and (day := weekday_of(full)) is not None
     }
-    joined = " ".join(word.strip(".,;:!?\"'()*") for word in text.casefold().split())
     return Evidence(
         folded,
         _GAPS.sub("", folded),
-        joined,
+        long_runs(text),
         frozenset((*_words(folded), *_umlauts(text))),
         stems_of(text),
         (*counted, *in_words(rest, spoken)),
@@ -192,7 +192,7 @@ def evidence_in(text: str, at: int = 0) -> Evidence:
         frozenset(minutes),
         tuple(clauses_of(text)),
         said,
-        language_of(joined.split()),
+        language_of(spoken),
     )
 
 
@@ -329,10 +329,10 @@ _MARKS = {
 }
 
 
-def language_of(said: Sequence[str]) -> str:
+def language_of(said: frozenset[str]) -> str:
     """The language of some words, as far as it matters here; "en" where it cannot be told."""
-    if any("\u3040" <= ch <= "\u9fff" for word in said[:40] for ch in word[:2]):
+    if any("\u3040" <= word[0] <= "\u9fff" for word in said):
         return "zh"
-    scores = {name: sum(word in marks for word in said) for name, marks in _MARKS.items()}
+    scores = {name: len(said & marks) for name, marks in _MARKS.items()}
     best = max(scores, key=lambda name: scores[name])
     return best if scores[best] > 1 else "en"

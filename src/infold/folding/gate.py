@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from infold.folding.evidence import claims_of, evidence_of_text
 from infold.folding.grounding import Grounds, Support
 from infold.folding.likeness import words
-from infold.folding.manner import copied, manner, prompted
+from infold.folding.manner import long_runs, manner, prompted
 from infold.folding.merge import Change
 from infold.folding.polarity import opposed
 from infold.folding.retention import Line, covered, merged, restated, statements, superseded
@@ -123,8 +123,6 @@ class _Gate:
         self.grounds = Grounds(sources, (*memory, *pins))
         self.seqs = {message.seq for message in sources}
         self.older = {seq for item in (*memory, *pins) for seq in item.sources}
-        new = (document.evidence.joined for document in self.grounds.documents if document.new)
-        self.said = " \n ".join(["", *new, ""])
         self.change = merged(memory, found) if found else Change((), (), tuple(memory))
         self.stated = statements(self.change, found, 0.0)
         self.sound: list[Line] = []
@@ -166,7 +164,7 @@ class _Gate:
             return "size", f"the line has more than {_LONGEST} tokens"
         if prompted(line.text, self.prompts):
             return "prompt", "it repeats the instructions"
-        if copied(line.text, self.said):
+        if (runs := long_runs(line.text)) and self.grounds.repeated(runs):
             return "copy", "it repeats too many words of a message in a row"
         return "", ""
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 
-from infold.folding.calendar import Dated, Day, weekday_of
+from infold.folding.calendar import Dated, Day, said_in, weekday_of
 from infold.folding.evidence import (
     Claims,
     Evidence,
@@ -99,6 +99,10 @@ class Grounds:
         if name := self._unknown(self._names(text, claims, own), own, found):
             return _failed(found, "name", f"the name {name[:60]} is in none of its sources")
         return self._said(text, own, found)
+
+    def repeated(self, runs: frozenset[int]) -> bool:
+        """Whether a message has one of some runs of words."""
+        return any(one.new and not runs.isdisjoint(one.evidence.runs) for one in self.documents)
 
     def _looked_up(self, claims: Claims, own: set[int], close: set[int]) -> Iterator[tuple[str, str, set[int] | None]]:
         """Each exact claim of a line: what it is, as written, and the texts that have it beside the cited ones."""
@@ -310,5 +314,5 @@ def _likely(day: Day, said: date | None) -> bool:
 def _abroad(text: str, grounds: Grounds, own: set[int]) -> bool:
     """Whether line and sources are in different scripts or languages, so that no word can be shared."""
     at = own or set(range(len(grounds.documents)))
-    language = language_of(text.lower().split())
+    language = language_of(said_in(text))
     return any(grounds.documents[one].evidence.language != language for one in at)

@@ -76,11 +76,10 @@ def prompted(text: str, prompts: Sequence[str]) -> bool:
     return any(not mine.isdisjoint(_runs(prompt)) for prompt in prompts)
 
 
-def copied(text: str, joined: str) -> bool:
-    """Whether a line repeats more than MAX_RUN words of a source in a row; `joined` are the sources' words, one space apart."""
+def long_runs(text: str) -> frozenset[int]:
+    """Every run of more than MAX_RUN words that could be a copy, by its hash: half of the words different, half of them words."""
     said = _said(text)
-    if len(said) <= MAX_RUN:
-        return False
     runs = (said[at : at + MAX_RUN + 1] for at in range(len(said) - MAX_RUN))
-    found = (run for run in runs if f" {' '.join(run)} " in joined)
-    return any(len(set(run)) > MAX_RUN // 2 and sum(map(str.isalpha, run)) > MAX_RUN // 2 for run in found)
+    return frozenset(
+        hash(tuple(run)) for run in runs if len(set(run)) > MAX_RUN // 2 and sum(map(str.isalpha, run)) > MAX_RUN // 2
+    )
