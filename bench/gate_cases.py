@@ -293,7 +293,7 @@ class Writer:
         self.book = book(half)
         self.rng = rng
 
-    def write(self, size: int, remembered: int, pins: int, most: int = MOST_TOKENS) -> Draft:
+    def write(self, size: int, remembered: int, pins: int, most: int = MOST_TOKENS, pairs: int = 0) -> Draft:
         """A conversation of about so many messages, after a memory of so many lines."""
         rng = self.rng
         world = World(rng, date(2025, 1, 1) + timedelta(days=rng.randrange(900)), self.book.pools)
@@ -301,7 +301,7 @@ class Writer:
         pinned = self._remembered(world, pins)
         first = rng.randrange(12, 60) if old else 1
         draft = Draft([], [], [], [], pinned, [], [], self.book.pools)
-        chosen = rng.sample(self.book.pairs, k=max(1, size // 5 if size <= 30 else size // 6))
+        chosen = rng.sample(self.book.pairs, k=pairs or max(1, size // 5 if size <= 30 else size // 6))
         talk = _Talk(rng, draft.messages, first, rng.randrange(7 * 60, 11 * 60))
         for number, pair in enumerate(chosen):
             if number and rng.random() < 0.35:
