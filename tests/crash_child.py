@@ -54,7 +54,7 @@ class Numbered:
 
 
 def model(summary: str, messages: list[Message]) -> str:
-    return f"{summarize_memory(summary, messages)}\n- {len(messages)} messages were read"
+    return f"{summarize_memory(summary, messages)}\n- User plans trips, rooms and flights"
 
 
 def write(url: str, preset: str, first: int, last: int, *, wait: bool, say: Callable[[str], object]) -> None:

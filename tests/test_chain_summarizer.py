@@ -18,8 +18,8 @@ from tests.test_summarizer import (
     assert_nothing_lost,
     failures,
     fold_rows,
+    newest,
     open_memory,
-    version,
 )
 
 DUE = until(800, *[110] * 6, *[20] * 5)  # a chain's first fold, at the twelfth message
@@ -70,7 +70,7 @@ def test_B7_abort_on_failure_raises_and_loses_nothing(url: str) -> None:
         assert len(failures(chat)) == 1
         assert chat.records == []
         assert_nothing_lost(memory, chat, 12)
-        summarizer.answer = version
+        summarizer.answer = summarizer.honest
         fill(chat, [10])
         assert [len(record.original_message_ids) for record in chat.records] == [7]
         assert_nothing_lost(memory, chat, 13)
@@ -96,7 +96,7 @@ def test_B7_a_chain_with_a_summarizer_never_folds_extractively(url: str) -> None
 
     def slow(number: int) -> str:
         assert free.wait(PATIENCE)
-        return version(number)
+        return newest(6)
 
     with open_memory(url, Summarizer(slow)) as memory:
         chat = memory.chat("c", preset="chain", context_window=WINDOW)
@@ -108,7 +108,10 @@ def test_B7_a_chain_with_a_summarizer_never_folds_extractively(url: str) -> None
     assert fold_rows(url) == [(1, 1, 6, 0, "summarizer", None)]
 
 
-LONG, SHORT = "- " + words(600, "long"), "- Short it is"
+LONG = "\n".join(
+    f"- The word of m{1 + at % 6} comes up, as thing {chr(97 + at // 26)}{chr(97 + at % 26)}" for at in range(44)
+)
+SHORT = "- Word after word from m1 to m6"
 
 
 def test_B3_a_summary_over_its_cap_gets_a_second_pass_at_the_next_depth(url: str) -> None:
@@ -116,7 +119,7 @@ def test_B3_a_summary_over_its_cap_gets_a_second_pass_at_the_next_depth(url: str
     with open_memory(url, summarizer) as memory:
         chat = memory.chat("c", preset="chain", context_window=WINDOW, wait=True)
         fill(chat, DUE)
-        assert summarizer.asked == [("", [1, 2, 3, 4, 5, 6]), (LONG, [])]
+        assert summarizer.asked == [("", [1, 2, 3, 4, 5, 6]), (f"## Facts / Constraints\n{LONG}", [])]
         first, second = chat.records
         assert (first.depth, second.depth) == (0, 1)
         assert second.parent_id == first.id
@@ -148,7 +151,7 @@ def test_B13_an_identical_request_is_answered_from_the_cache(url: str) -> None:
         assert chat.records == []
         fill(chat, DUE[-1:])  # the same message under the same id: the same request
         assert len(summarizer.asked) == 1
-        assert chat.summary == version(1)
+        assert chat.summary == newest(6)
         chat.rewind("m5")
         fill(chat, [110, 20, 20, 20, 20, 20, DUE[-1] - 1])
         fill(chat, [10])
@@ -164,7 +167,7 @@ def test_B13_a_lost_race_does_not_ask_again(url: str) -> None:
 
         def disturbed(number: int) -> str:
             chat.update(title="meanwhile")
-            return version(number)
+            return newest(6)
 
         summarizer.answer = disturbed
         fill(chat, DUE)
@@ -173,14 +176,14 @@ def test_B13_a_lost_race_does_not_ask_again(url: str) -> None:
 
 
 def test_B13_a_failed_request_is_not_cached(url: str) -> None:
-    summarizer = Summarizer(lambda number: OSError("down") if number == 1 else version(number))
+    summarizer = Summarizer(lambda number: OSError("down") if number == 1 else newest(6))
     with open_memory(url, summarizer) as memory:
         chat = memory.chat("c", preset="chain", context_window=WINDOW, wait=True)
         fill(chat, DUE)
         chat.rewind("m11")
         fill(chat, DUE[-1:])
         assert len(summarizer.asked) == 2
-        assert chat.summary == version(2)
+        assert chat.summary == newest(6)
 
 
 def test_B13_the_cache_never_answers_for_another_chat(url: str) -> None:

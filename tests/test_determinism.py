@@ -26,9 +26,9 @@ QUESTIONS = ("What did we decide?", "Which flight?", None)
 def flaky(summary: str, messages: list[Message]) -> str:
     """A model whose every third answer is useless, by what it reads and not by when."""
     digest = hashlib.sha256("".join(m.id for m in messages).encode()).digest()
-    if digest[0] % 3 == 0:
+    if digest[0] % 3 == 1:
         raise RuntimeError("the model is down")
-    return f"{summarize_memory(summary, messages)}\n- {len(messages)} messages were read"
+    return f"{summarize_memory(summary, messages)}\n- User plans trips and rooms"
 
 
 def script() -> list[dict[str, Any]]:
