@@ -77,11 +77,14 @@ def spoilt(line: Line, kind: str, rng: random.Random, draft: Draft) -> Planted |
     choices = [m for m in material.CHOICE.finditer(line.text) if m[1] == _MARKS.get(kind)]
     types = material.CLASSES.get(kind, () if kind else sum(material.CLASSES.values(), ()))
     slots = [m for m in material.SLOT.finditer(right(line.text)) if line.values[m[1]].type in types]
+    way, wrong = material.negated(told) if kind == "negations" and rng.random() < 0.5 else ("", "")
+    if wrong:
+        return Planted(kind, way, told, wrong)
     if choices and (not slots or rng.random() < 0.3):
         match = rng.choice(choices)
         start, end = match.span()
         wrong = filled(right(line.text[:start] + match[3] + line.text[end:]), line.values)
-        how = {"": "turned", "~": "made sure", "#": "unit"}[match[1]]
+        how = {"": "opposite", "~": "made sure", "#": "unit"}[match[1]]
         return Planted(kind, how, told, wrong, filled(match[3], line.values))
     for _ in range(12 if slots else 0):
         match = rng.choice(slots)

@@ -30,15 +30,22 @@ from infold.tokens import count
 
 MATERIAL = Path(__file__).resolve().parent / "gate"
 MOST_TOKENS = 430
-"""Of a proposal and the memory it may have to carry along: below the cap, so that nothing is cut for length."""
+"""Of a proposal and the memory it may carry along: below the cap, so that nothing is cut for length."""
 SECTIONS = {"f": "facts", "g": "goals", "d": "decisions", "o": "open", "a": "artifacts"}
 SLOT = re.compile(r"\{(\w+)(?:\.(\w+))?(?::([^}]*))?\}")
 CHOICE = re.compile(r"\[\[([~#]?)((?:(?!\]\]|\|).)*)\|((?:(?!\]\]).)*)\]\]")
+_NOT = re.compile(
+    r"\b(is|are|was|were|will|must|may|should|does|do|did|has|have) not\b|\b(?:cannot|no longer|without)\b"
+)
+_VERB = re.compile(r"\b(?:is|are|was|were|will|must|should|can)\b(?! (?:no|never|only|still|out|due to)\b)(?= \w)")
+_UNFIT = re.compile(
+    r"(?i)\b(?:no|none|never|nothing|probably|whether|if|while|the will)\b"
+)  # a "not" more would be odd
 _ROLES = {"u": "user", "a": "assistant", "t": "tool"}
 
 
 class MaterialError(Exception):
-    """The material cannot be used; the text shows nothing of it."""
+    """The material cannot be used."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,11 +94,8 @@ class World:
 
 
 CLASSES = {
-    "numbers": ("int", "dec", "money"),
-    "dates": ("date", "time"),
-    "identifiers": ("id", "ref"),
-    "names": ("person", "name"),
-}
+    "numbers": ("int", "dec", "money"), "dates": ("date", "time"), "identifiers": ("id", "ref"), "names": ("person", "name"),
+}  # fmt: skip
 MONEY = {"usd": ("$", "dollars"), "eur": ("€", "euros"), "gbp": ("£", "pounds"), "chf": ("CHF ", "francs")}
 WILD = {"#": "0123456789", "@": "ABCDEFGHKLMNPRSTUVWXYZ", "%": "0123456789abcdef"}
 _ONES = "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen".split()
@@ -193,6 +197,16 @@ def filled(text: str, values: Values, draw: Callable[[str], Value] | None = None
 def right(text: str) -> str:
     """The text with every choice made rightly."""
     return CHOICE.sub(lambda m: m[2], text)
+
+
+def negated(text: str) -> tuple[str, str]:
+    """The text with a "not" taken out or put in, and which of the two; empty where there is no place for one."""
+    if match := _NOT.search(text):
+        instead = {"cannot": "can", "no longer": "still", "without": "with"}.get(match[0], match[1])
+        return "not taken out", f"{text[: match.start()]}{instead}{text[match.end() :]}"
+    if _UNFIT.search(text) or not (match := _VERB.search(text)):
+        return "", ""
+    return "not put in", f"{text[: match.end()]}{'' if match[0] == 'can' else ' '}not{text[match.end() :]}"
 
 
 @dataclass(frozen=True, slots=True)
