@@ -51,6 +51,8 @@ class Request:
     last: int
     replaced: int
     """Number of the first extractive fold that the answer replaces; 0 for none."""
+    parent: str | None
+    """Id of the record that they follow."""
     version: int
     """Of the chat's memory, when it was asked."""
 
@@ -88,18 +90,39 @@ def fold_instantly(
 
 def request(connection: Connection, state: State, plan: Plan) -> Request:
     """What to ask a summarizer for a plan: everything since its own last word, up to the plan's end."""
-    first, replaced, base = state.row.cursor + 1, 0, state.items
-    for fold in state.records:  # newest first: the run of extractive folds at the end
-        if fold.author != EXTRACTIVE:
-            break
-        replaced, first = fold.n, fold.first_seq or first
-    if replaced:
-        base = store.items_at(connection, state.row.key, replaced - 1)
+    replaced, first, parent = _unwritten(state)
+    base = store.items_at(connection, state.row.key, replaced - 1) if replaced else state.items
     last = state.messages[plan.cut - 1].seq if plan.cut else state.row.cursor
     messages = store.messages_between(connection, state.row.key, first, last)
     depth = state.depth if replaced else state.depth + 1
     job = Job(base, state.pins, tuple(messages), state.policy, state.row.folds + 1, depth)
-    return Request(job, first, last, replaced, state.row.version)
+    return Request(job, first, last, replaced, parent, state.row.version)
+
+
+def _unwritten(state: State) -> tuple[int, int, str | None]:
+    """The run of extractive folds at the end: number of its first one (0: none), where it begins, and what it follows."""
+    replaced, first, parent = 0, state.row.cursor + 1, state.records[0].id if state.records else None
+    for fold in state.records:  # newest first
+        if fold.author != EXTRACTIVE:
+            break
+        replaced, first, parent = fold.n, fold.first_seq or first, fold.parent
+    return replaced, first, parent
+
+
+def _still_asked(connection: Connection, state: State, asked: Request, last: int) -> bool:
+    """Whether an answer can still be committed: memory is what it was, or has only grown by more extractive folds."""
+    # A late result may have joined a call in the range since: the cut would split them.
+    if splits_unit(state.messages, last) or state.policy != asked.job.policy:
+        return False
+    if state.row.version == asked.version:
+        return True
+    read = [message.sha256 for message in asked.job.messages]
+    return (
+        asked.replaced > 0
+        and last <= state.row.cursor
+        and _unwritten(state) == (asked.replaced, asked.first, asked.parent)
+        and store.message_hashes(connection, state.row.key, asked.first, asked.last) == read
+    )
 
 
 def fold_written(
@@ -115,13 +138,12 @@ def fold_written(
 ) -> tuple[State, list[Event]]:
     """Commit what a summarizer wrote; extractive folds of the same messages are superseded."""
     last = written.last or asked.last
-    # A late result may have joined a call in the range since: the cut would split them.
-    if state.row.version != asked.version or splits_unit(state.messages, last):
+    if not _still_asked(connection, state, asked, last):
         raise LostRaceError
-    key, cursor, n = state.row.key, state.row.cursor, asked.job.fold
+    key, cursor, n = state.row.key, state.row.cursor, state.row.folds + 1
     store_calls.insert_calls(connection, key, log.calls, n)
     events = [noted(connection, state, "gate", verdict, clock) for verdict in log.verdicts]
-    change = _relative(Change((), (), written.items), state.items)
+    change = _relative(_numbered(written.items, asked.job.fold, n), state.items)
     read = [message for message in asked.job.messages if message.seq <= last]
     state, event = commit(
         connection, state, change, plan.reason, marks, clock,
@@ -136,8 +158,8 @@ def fold_written(
             written=replace(written, narrative=None),
         )  # fmt: skip
         events.append(event)
-    if read and last < cursor:  # a later pass failed: the rest stays folded, extractively
-        rest = [message for message in asked.job.messages if last < message.seq <= cursor]
+    if read and last < cursor:  # folded meanwhile, or beyond what could be read: stays folded, extractively
+        rest = store.messages_between(connection, key, last + 1, cursor)
         found = [candidate for message in rest for candidate in extract(message)]
         change = fold_extractive(state.items, found, state.policy, state.row.folds + 1)
         state, event = commit(
@@ -149,6 +171,15 @@ def fold_written(
     return state, [*events, *more]
 
 
+def _numbered(items: Sequence[Item], made: int, n: int) -> tuple[Item, ...]:
+    """Items that were written for fold `made`, which has become fold n."""
+    if made == n:
+        return tuple(items)
+    return tuple(
+        replace(item, id=f"{n}.{item.id.split('.')[1]}", fold=n) if item.fold == made else item for item in items
+    )
+
+
 def noted(connection: Connection, state: State, type: str, data: dict[str, Any], clock: Clockwork) -> Event:
     """Write an event; the caller emits it once it is committed."""
     event = Event(type, clock.now(), data, state.row.id)
@@ -156,13 +187,13 @@ def noted(connection: Connection, state: State, type: str, data: dict[str, Any],
     return event
 
 
-def _relative(change: Change, current: Sequence[Item]) -> Change:
-    """A change seen from the memory that is in force, not from the one it was made from."""
-    now, then = {item.id for item in current}, {item.id for item in change.items}
+def _relative(items: Sequence[Item], current: Sequence[Item]) -> Change:
+    """What turns the memory that is in force into other items."""
+    now, then = {item.id for item in current}, {item.id for item in items}
     return Change(
         tuple(item.id for item in current if item.id not in then),
-        tuple(item for item in change.items if item.id not in now),
-        change.items,
+        tuple(item for item in items if item.id not in now),
+        tuple(items),
     )
 
 

@@ -196,7 +196,7 @@ class Writer:
         key = (self._chat, author.label, task.key)
         proposal = self._answers.get(*key) or author.write(task, log.calls)
         verdict = judge(
-            proposal.lines, task.messages, task.memory, pins=task.pins, found=found, cap=task.cap, whole=whole,
+            proposal.lines, task.messages, task.memory, pins=task.pins, found=found, cap=2 * task.cap, whole=whole,
             prompts=prompts(),
         )  # fmt: skip
         log.verdicts.append(_told(verdict, author, task))
