@@ -88,7 +88,11 @@ _RELATIVE = re.compile(
     r"|\b(?P<end>(?:the )?end of (?:the |this |next )?(?:week|month|year)|eow|eom|eoy)\b",
     re.IGNORECASE,
 )
-_COUNT = {"a": 1, "an": 1, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9, "ten": 10, "twelve": 12}  # fmt: skip
+_PAST = re.compile(
+    r"\b(?P<part>half|quarter) (?P<way>past|to) (?P<hour>\d{1,2}|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)\b",
+    re.IGNORECASE,
+)
+_COUNT = {"a": 1, "an": 1, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9, "ten": 10, "eleven": 11, "twelve": 12}  # fmt: skip
 _DAYS_OF = {"day": 1, "week": 7, "fortnight": 14}
 
 Day = tuple[int, int, int]
@@ -203,6 +207,14 @@ def times(text: str) -> list[tuple[str, frozenset[int], int, int]]:
     for match in _NOON.finditer(text) if "i" in text or "oo" in text else ():
         night = match[1].lower() in ("midnight", "mitternacht", "minuit", "medianoche")
         found.append((match[0], frozenset([0 if night else 720]), match.start(), match.end()))
+    for match in _PAST.finditer(text) if "past" in text or " to " in text else ():
+        named = match["hour"].lower()
+        hour = _COUNT.get(named) or int(named)
+        minute = 30 if match["part"].lower() == "half" else 15
+        back = match["way"].lower() == "to"
+        found.append(
+            (match[0], _minutes((hour - back) % 24, 60 - minute if back else minute, ""), match.start(), match.end())
+        )
     for match in _TIME.finditer(text) if _DIGIT.search(text) else ():
         hour, half = int(match["h"]), (match["half"] or "").lower().replace(".", "").replace(" ", "")
         minute = match["m"] or match["hm"] or match["dm"]

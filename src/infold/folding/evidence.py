@@ -33,6 +33,7 @@ _FIGURE = re.compile(
     r"|mph|kph|kmh|fps|dpi|°|\+|yo|wk|wks|yr|yrs|mo|cal|kcal|bar|psi|iu|ie|\")?(?:[-–][^\W\d_]+)*|\d{1,2}:\d{2}(?::\d{2})?(?:[ap]m)?",
     re.IGNORECASE,
 )
+_PERCENTILE = re.compile(r"p\d\d", re.IGNORECASE)  # p95: the 95th percentile
 _PHONE = re.compile(
     r"(?<![\w.,])(?:\+|00?|\()?\d[\d]*(?:[ ()/.-]{1,2}\d{2,}){2,}(?![\d,.]?\d)|(?<![\w.,])\+\d{7,15}\b|\b0\d{6,14}\b"
 )
@@ -147,6 +148,8 @@ def _exact(token: str) -> bool:
     if any(map(str.isdigit, token)):
         if _FIGURE.fullmatch(token):
             return token.count(".") > 1 and not readings(token)
+        if _PERCENTILE.fullmatch(token):
+            return False
         return any(map(str.isalpha, token)) or token[0] == "#" or token.count(".") > 1 or token.count("-") > 1
     if "@" in token or "\\" in token or token.startswith(("--", "#")) or "://" in token:
         return len(token) > 2
@@ -160,7 +163,7 @@ def _exact(token: str) -> bool:
         )
     if _DOTTED.match(token):
         return not _ABBREVIATED.match(token)
-    return _CAMEL.match(token) is not None and not token.startswith(("Mc", "Mac"))
+    return len(token) > 3 and _CAMEL.match(token) is not None and not token.startswith(("Mc", "Mac"))
 
 
 def evidence_in(text: str, at: int = 0) -> Evidence:

@@ -244,10 +244,10 @@ def _against(text: str, pin: Item) -> bool:
         return False
     ours, pinned = claims_of(text), claims_of(pin.text)
     values = {value for number in ours.numbers for value in number.values}
-    kinds = {number.unit or number.noun for number in ours.numbers}
+    kinds = {kind for number in ours.numbers for kind in number.kinds}
     figures = {value for number in pinned.numbers for value in number.values}
     if values and figures and values.isdisjoint(figures):
-        return bool(kinds & {number.unit or number.noun for number in pinned.numbers})
+        return any(kinds & number.kinds for number in pinned.numbers)
     days = {day[1:] for one in ours.dates for day in one.days}
     pinned_days = {day[1:] for one in pinned.dates for day in one.days}
     return bool(days and pinned_days and days.isdisjoint(pinned_days))

@@ -18,6 +18,7 @@ from infold.folding.evidence import (
     language_of,
     stems_of,
 )
+from infold.folding.likeness import GENERIC
 from infold.folding.polarity import Clause, clauses_of, opposed
 from infold.folding.proper import known, names, spelled_out
 from infold.folding.quantities import CURRENCIES, Number
@@ -49,7 +50,7 @@ class Support:
     documents: set[int] = field(default_factory=set)
     """Texts that ground its claims beyond those it cites."""
     shared: dict[int, int] = field(default_factory=dict)
-    """How many content words each text shares with it."""
+    """How many content words each text shares with it; pale ones count half."""
 
 
 class Grounds:
@@ -73,10 +74,9 @@ class Grounds:
             for number in document.evidence.numbers:
                 for value in {*number.values, *number.bases}:
                     self.numbers.setdefault(value, []).append((at, number))
-                self.counted.add(number.unit or number.noun)
+                self.counted |= number.kinds
             for year in {day[0] for day in document.evidence.days}:
                 self.years.setdefault(year, []).append(at)
-        self.counted.discard("")
 
     def support(self, text: str, cited: Sequence[int]) -> Support:
         """Whether a line holds, and by what; `cited` are the seqs it names."""
@@ -84,15 +84,15 @@ class Grounds:
         found = Support()
         for word in mine:
             for at in self.speaking.get(word, ()):
-                found.shared[at] = found.shared.get(at, 0) + 1
+                found.shared[at] = found.shared.get(at, 0) + (1 if word in GENERIC else 2)
         own = {at for seq in cited for at in self.by_seq.get(seq, ())}
-        close = own | self._around(own or found.shared) | found.shared.keys()
+        near = {at for at, shared in found.shared.items() if shared > 1}  # more than a word like "week"
         claims = claims_of(text)
-        for reason, written, having in self._looked_up(claims, own, close):
+        for reason, written, having in self._looked_up(claims, own, near):
             if having is None:
                 return _failed(found, reason, f"{written[:60].strip()} is in none of its sources")
             found.documents |= having
-        if reason := self._days(claims.weekdays, claims.dates, own or close):
+        if reason := self._days(claims.weekdays, claims.dates, own or near | self._around(near)):
             return _failed(found, "date", reason)
         if reason := self._worded(claims.worded):
             return _failed(found, "number", reason)
@@ -104,8 +104,14 @@ class Grounds:
         """Whether a message has one of some runs of words."""
         return any(one.new and not runs.isdisjoint(one.evidence.runs) for one in self.documents)
 
-    def _looked_up(self, claims: Claims, own: set[int], close: set[int]) -> Iterator[tuple[str, str, set[int] | None]]:
-        """Each exact claim of a line: what it is, as written, and the texts that have it beside the cited ones."""
+    def _looked_up(
+        self, claims: Claims, own: set[int], related: set[int]
+    ) -> Iterator[tuple[str, str, set[int] | None]]:
+        """Each exact claim of a line: what it is, as written, and the texts that have it beside the cited ones.
+
+        `related` are the texts that share words with it; what stands next to them counts too: a question and its answer.
+        """
+        close = own | related | self._around(own or related)
         for reference in claims.references:
             yield "identifier", reference, self._reference(reference, own)
         for dated in claims.dates:
@@ -113,7 +119,7 @@ class Grounds:
         for written, minutes in claims.times:
             yield "date", written, self._time(minutes, own, close)
         for number in claims.numbers:
-            yield "number", number.text, self._number(number, own, close)
+            yield "number", number.text, self._number(number, own, close, related)
 
     def _around(self, documents: Iterable[int]) -> set[int]:
         """Messages next to some: a question and its answer."""
@@ -146,7 +152,7 @@ class Grounds:
     def _having(self, reference: str, loosely: bool = False) -> set[int]:
         return {at for at, one in enumerate(self.documents) if cites(reference, one.evidence, loosely)}
 
-    def _number(self, number: Number, own: set[int], close: set[int]) -> set[int] | None:
+    def _number(self, number: Number, own: set[int], close: set[int], related: set[int]) -> set[int] | None:
         if not number.unit and _POINT_ZERO.fullmatch(number.text):  # a grade or a version: 2.0 is not 2
             return self._pick(self._having(number.text), own, close)
         having: set[int] = set()
@@ -155,10 +161,17 @@ class Grounds:
             for at, other in self.numbers.get(value, ()):
                 if _measures_alike(number, other):
                     (having if _counts_alike(number, other) else loose).add(at)
-        if loose and not (having & close) and (number.unit or number.noun) not in self.counted:
+        kinds = number.kinds
+        figures = [one for at in own for one in self.documents[at].evidence.numbers]
+        if not having & own and any(kinds & one.kinds for one in figures):  # what it cites gives another figure for it
+            having, loose = self._counted_so(number), set()
+        uncounted = self.counted.isdisjoint(kinds)
+        if uncounted and not having & close:
             having |= loose
-        if not having & own:
+        if uncounted and not having & own:
             having |= self._otherwise(number)
+        if figures:
+            close = close - (self._around(own) - related)
         distant = number.values[0] >= _TELLING or number.values[0] % 1
         return self._pick(having, own, None if distant else close)
 
@@ -170,15 +183,21 @@ class Grounds:
             having.update(self.years.get(int(value), ()))
             if value <= 24:
                 having.update(at for at, one in enumerate(self.documents) if _hour(int(value), one.evidence))
-        if not having and (number.unit or number.noun) not in self.counted:
-            having = self._having(number.text)
-        return having
+        return having or self._having(number.text)
+
+    def _counted_so(self, number: Number) -> set[int]:
+        """Texts that have just so many of something."""
+        return {
+            at
+            for value in {*number.values, *number.bases}
+            for at, other in self.numbers.get(value, ())
+            if other.kinds & number.kinds and _measures_alike(number, other)
+        }
 
     def _worded(self, ones: Sequence[Number]) -> str:
         """A number in words is checked only where its noun is counted otherwise: "two options" may be the writer's own count."""
         for one in ones:
-            kind = one.unit or one.noun
-            if one.nth or one.values[0] < 2 or kind not in self.counted:
+            if one.nth or one.values[0] < 2 or self.counted.isdisjoint(one.kinds):
                 continue
             values = {*one.values, *one.bases}
             if not any(_measures_alike(one, other) for value in values for _, other in self.numbers.get(value, ())):
@@ -189,8 +208,15 @@ class Grounds:
         having = {at for at, one in enumerate(self.documents) if any(_dated(day, one.evidence) for day in dated.days)}
         picked = self._pick(having, own, close)
         if picked is None and not dated.text.isalpha():  # "24/7" is no date, but may be said
-            picked = self._pick(self._having(dated.text), own, close)
+            picked = self._pick(self._having(dated.text) | self._fraction(dated.text), own, close)
         return picked
+
+    def _fraction(self, written: str) -> set[int]:
+        """Texts that say a fraction like 1/2 in other words."""
+        above, _, below = written.partition("/")
+        if not (above.isdigit() and below.isdigit() and int(below)):
+            return set()
+        return {at for at, _ in self.numbers.get(int(above) / int(below), ())}
 
     def _time(self, minutes: frozenset[int], own: set[int], close: set[int]) -> set[int] | None:
         having = [
@@ -269,10 +295,10 @@ def _measures_alike(one: Number, other: Number) -> bool:
 def _counts_alike(one: Number, other: Number) -> bool:
     """Whether two numbers that agree also count the same, or at least not something else."""
     if one.unit:
-        return bool(other.unit) or not other.noun or other.nth
-    if not one.noun or not other.noun or other.nth or one.nth:
-        return not (one.noun and other.unit and other.unit not in CURRENCIES)
-    return one.noun == other.noun
+        return bool(other.unit) or not other.nouns or other.nth
+    if not one.nouns or not other.nouns or other.nth or one.nth:
+        return not (one.nouns and other.unit and other.unit not in CURRENCIES)
+    return bool(one.nouns & other.nouns)
 
 
 def _hour(value: int, evidence: Evidence) -> bool:
@@ -283,7 +309,7 @@ def _bare_hour(minute: int, evidence: Evidence) -> bool:
     if minute % 60:
         return False
     hours = {minute // 60, (minute // 60 - 1) % 12 + 1}
-    return any(not one.unit and not one.noun and one.values[0] in hours for one in evidence.numbers)
+    return any(not one.kinds and one.values[0] in hours for one in evidence.numbers)
 
 
 def _dated(day: Day, evidence: Evidence) -> bool:
@@ -298,7 +324,9 @@ def _dated(day: Day, evidence: Evidence) -> bool:
             return True
     if number and any(one.nth and number in one.values and not one.words for one in evidence.numbers):  # "on the 14th"
         said = evidence.said
-        near = said is None or (month - said.month) % 12 in (0, 1, 11)
+        near = (
+            said is None or (month - said.month) % 12 in (0, 1, 11) or any(other[1] == month for other in evidence.days)
+        )
         return near and (not year or said is None or abs(year - said.year) <= 1)
     return False
 

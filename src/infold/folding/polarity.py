@@ -10,7 +10,7 @@ from itertools import pairwise
 from infold.folding.calendar import MONTHS, WEEKDAYS
 from infold.folding.likeness import GENERIC, stem
 
-_TOKEN = re.compile(r"n't\b|[^\W\d_]+(?:['’-][^\W\d_]+)*|\d[\d.,:]*\d|\d|[,;:.!?()\n–—]|[。！？；，]")
+_TOKEN = re.compile(r"n't\b|[^\W\d_](?:[^\W_]|['._/@-](?=[^\W_]))*|\d[\d.,:]*\d|\d|[,;:.!?()\n–—]|[。！？；，]")
 _SMALL = frozenset(
     "a an and are as at be been being but by did do does for from had has have he her hers him his how i if in into is "
     "it its me my of off on or our out she so some than that the their them then there these they this those to too up "
@@ -21,7 +21,7 @@ _SMALL = frozenset(
     "para se su sus lo al del ich wir er sie es je nous il elle yo me mi".split()
 )
 _NEGATORS = frozenset(
-    "not n't never no none nobody nothing neither cannot cant dont wont without nowhere noone non minus "
+    "not n't never no none nobody nothing neither cannot cant dont wont without nowhere noone non minus unlike "
     "nicht kein keine keinen keinem keiner nie niemals ohne niemand nichts pas jamais sans aucun aucune rien "
     "nunca sin ningún ninguna ninguno jamás tampoco nadie".split()
 )
@@ -39,7 +39,9 @@ _DENYING = {
         ("use", "avoid avoids avoided avoiding skip skipped skips"), ("requir", "optional unnecessary"),
         ("hav", "lack lacks lacking lacked"), ("support", "unsupported"), ("complet", "incomplete"), ("open", "closed"),
         ("trust", "distrust"), ("remember", "forget forgets forgot forgotten"), ("increas", "decrease decreased decreases lower lowered reduce reduced reduces"),
-        ("want", "unwilling reluctant"), ("approv", "unapproved"), ("fresh", "stale"),
+        ("want", "unwilling reluctant"), ("likely", "unlikely"),
+        ("accept", "abgelehnt ablehnen verboten refusé refusée interdit interdite rechazado rechazada prohibido"),
+        ("keep", "storniert gekündigt annulé annulée supprimé cancelado cancelada"), ("approv", "unapproved"), ("fresh", "stale"),
     )
     for word in words.split()
 }  # fmt: skip
@@ -62,8 +64,8 @@ _UNCLEAR = frozenset(
 )
 _IDIOMS = re.compile(
     r"\b(?:not only|not just|no more than|no later than|no less than|no fewer than|no earlier than|not later than|not more than|not to exceed|no problem|no worries|no doubt|no matter|"
-    r"why not|whether or not|or not|if not|not sure|not certain|not decided|not yet (?:sure|decided|clear)|don't know|doesn't know|does not know|do not know|can't wait|not until|nothing but|no\. ?\d+|not to mention|no thanks|no need to worry|"
-    r"can't help|no wonder|not necessarily|not bad|why don't (?:we|you|i)|on and off|(?:cut|drop|kick|day|time|days|log|sign|trade|hand)[- ]offs?|\w+ off(?= (?:the|on|from|in|at|to)\b)|no idea|undecided|not too \w+|not that \w+|oder nicht|ou non)\b",
+    r"why not|whether or not|or not|if not|not sure|not certain|not decided|not yet (?:sure|decided|clear|settled)|(?:have|has|had)(?:n't| not) (?:yet )?(?:decided|settled|made up)|unresolved|don't know|doesn't know|does not know|do not know|can't wait|not until|nothing but|no\. ?\d+|not to mention|no thanks|no need to worry|"
+    r"can't help|no wonder|not necessarily|not bad|why don't (?:we|you|i)|on and off|(?:cut|drop|kick|day|time|days|log|sign|trade|hand)[- ]offs?|(?!stay|keep|kept|is\b|are\b|be\b|turn|switch)\b\w+ off(?= (?:the|on|from|in|at|to)\b)|no idea|undecided|not too \w+|not that \w+|oder nicht|ou non)\b",
     re.IGNORECASE,
 )
 _STARTERS = frozenset(
@@ -74,11 +76,11 @@ _AFTER_AND = frozenset(
 )
 _VERBAL = frozenset(
     "is are was were be will would can could must should may might has have had do does did needs need wants want uses use likes like prefers prefer "
-    "isn't aren't wasn't won't can't cannot don't doesn't didn't ist sind est sont es son".split()
+    "it's that's he's she's there's who's what's here's got went came took made won left gave said kept ran goes takes ist sind est sont es son".split()
 )
-_SUBJECTS = frozenset("i we he she they let's i'd we'd i'll we'll i'm we're wir ich nous je".split())
+_SUBJECTS = frozenset("i we he she they it it's that's let's i'd we'd i'll we'll i'm we're wir ich nous je".split())
 _AGAINST = re.compile(
-    r"\b(?:(?<=decided )against|(?<=voted )against|(?<=decide )against|(?<=opted )against|(?<=advised )against|(?<=advises )against|(?<=decision )against|instead of|rather than|in place of|in lieu of|as opposed to|over)\b",
+    r"\b(?:(?<=decided )against|(?<=voted )against|(?<=decide )against|(?<=opted )against|(?<=advised )against|(?<=advises )against|(?<=decision )against|instead of|rather than|in place of|in lieu of|as opposed to)\b",
     re.IGNORECASE,
 )
 _HEDGES = frozenset(
@@ -100,9 +102,27 @@ _PAIRS = {
     "going with": "decided", "free to": "may", "allowed to": "may",
 }  # fmt: skip
 _PAIRED = frozenset(pair.split()[0] for pair in _PAIRS)
+# Words that deny or limit without a "not": after these a plain "not" may say the same in other words.
+_IMPLICIT = frozenset(
+    "stay stays keep keeps kept remain remains only sold out too instead rather miss missing missed lose lost late wrong "
+    "problem problems issue fail broken dead gone hard difficult less few fewer little limit limited max maximum most min "
+    "minimum least under below above over until before after from since hate afraid empty full closed outstanding overdue "
+    "pending unless except allergic allergy vegetarian vegan free bare alone still exclude excluded end ends ended finish "
+    "expired due open waiting against contrary stop otherwise but unlike different mind avoid without sick ill defekt kaputt "
+    "nur solo seulement zu trop weniger moins menos leer aus off lacks lack needs waived already enough".split()
+)
+_PREFIXED = re.compile(r"(?:un|in|im|non|dis|ir|il|mis|anti|de)-?[a-z]{4,}$|[a-z]+(?:less|-free)$")
 _HAN_HEDGE, _HAN_FIRM = re.compile("可能|也许|考虑"), re.compile("决定|必须")
-_OPEN = re.compile(r"\b(?:not (?:yet )?(?:sure|certain|decided|clear)|undecided)\b")
+_OPEN = re.compile(
+    r"(?:n't|\bnot) (?:yet )?(?:sure|certain|decided|clear|settled)\b|\b(?:not (?:yet )?(?:sure|certain|decided|clear)|undecided)\b"
+)
 _IDIOMATIC = frozenset("no not n't nothing off offs whether undecided oder non why or day cut drop time nor".split())
+_THAN = re.compile(r"\bthan\b")
+_OVER = re.compile(r"\bover\b")
+_CHOOSING = frozenset(
+    "prefer prefers preferred choose chose chosen pick picks picked favour favours favor favors like likes wins won voted "
+    "agreed decided went going settled opted selected".split()
+)
 _OPPOSING = frozenset("instead rather against over place lieu opposed".split())
 _SHORT = {
     f"{word}n't": (word, "n't")
@@ -133,6 +153,10 @@ class Clause:
     """Bases of the words that such words deny."""
     unclear: frozenset[str]
     """Words that leave open what is denied."""
+    implicit: bool
+    """Whether its sentence has words that deny or limit without a "not"."""
+    head: str
+    """The stem right after a plain negation: what it denies."""
     asks: bool
     hedged: bool
     firm: bool
@@ -155,20 +179,25 @@ def _clauses(sentence: str) -> Iterable[Clause]:
     opened = "sure" in pieces or "undecided" in pieces or "decided" in pieces or "certain" in pieces
     hedged = opened and _OPEN.search(sentence) is not None
     said = set(pieces)
+    implicit = not said.isdisjoint(_IMPLICIT) or any(map(_PREFIXED.match, said))
     if not said.isdisjoint(_IDIOMATIC) or not said.isdisjoint(_OPPOSING):
-        plain = _AGAINST.sub(" ; not ", _IDIOMS.sub(" ", sentence))
+        plain = _AGAINST.sub(" ; unlike ", _IDIOMS.sub(" ", sentence))
+        if "than" in said and ("rather" in said or "prefer" in said or "sooner" in said):
+            plain = _THAN.sub(" ; unlike ", plain)
+        if "over" in said and (len(said) < 8 or not said.isdisjoint(_CHOOSING)):
+            plain = _OVER.sub(" ; unlike ", plain)
         plain = plain.replace("no longer", "not").replace("any longer", "").replace("no one", "nobody")
         pieces = _pieces(plain)
     words: list[str] = []
     for at, part in enumerate(pieces):
         if _breaks(part, pieces[at + 1 : at + 5], words):
             if words:
-                yield _clause(words, asks, hedged)
+                yield _clause(words, asks, hedged, implicit)
             words = []
         if (part[0].isalnum() or part == "n't") and part not in _UNDATED:
             words.append(part)
     if words:
-        yield _clause(words, asks, hedged)
+        yield _clause(words, asks, hedged, implicit)
 
 
 def _pieces(sentence: str) -> list[str]:
@@ -188,18 +217,17 @@ def _breaks(part: str, coming: Sequence[str], words: Sequence[str]) -> bool:
     """Whether a clause ends before a word or at a mark, given the words so far and those to come."""
     after = coming[0] if coming else ""
     if part in (",", "，"):
-        if after in _NEGATORS or after in _STARTERS:
+        if after in _NEGATORS or after in _STARTERS or after in _DENYING:
             return True
-        return len(words) > 5 or any(word in _VERBAL or word in _NEGATORS for word in words)
+        return len(words) > 4 or any(map(_verbal, words)) or any(word in _NEGATORS for word in words)
     if part == ":":
-        return len(coming) > 3 and any(word in _NEGATORS for word in words)
+        return len(coming) > 3 and (len(words) > 3 or any(word in _NEGATORS for word in words))
     if part in _ENDS:
         return True
-    if words and words[0] == "not" and len(words) > 1 and part in _SUBJECTS:  # "instead of X we take Y"
+    if words and words[0] == "unlike" and len(words) > 1 and part in _SUBJECTS:  # "instead of X we take Y"
         return True
-    if (
-        part == "not" and words and not any(word in _VERBAL for word in words)
-    ):  # "train not car", but "pets not allowed"
+    if part == "not" and words and not _verbal(words[-1]) and words[-1] not in _SMALL:
+        # "train not car", but "pets not allowed"
         return not (after in _FITTING or after in _DENYING or after.endswith(_PARTICIPLES))
     if part in _AND:
         return after in _AFTER_AND or _new_subject(coming)
@@ -211,13 +239,18 @@ _ENDS = frozenset(".;()–—\n!?。！？；")
 _PARTICIPLES = ("ed", "en", "ing", "able", "ible", "t", "ly")
 
 
+def _verbal(word: str) -> bool:
+    return word in _VERBAL or word.endswith(("'m", "'re", "'ve", "'ll", "'d"))
+
+
 def _new_subject(coming: Sequence[str]) -> bool:
     """Whether what follows an "and" is a clause of its own: "and Priya takes the room"."""
-    return len(coming) > 3 and (coming[1] in _VERBAL or coming[1].endswith(("s", "ed"))) and coming[2].isalpha()
+    return len(coming) > 3 and (_verbal(coming[1]) or coming[1].endswith(("s", "ed"))) and coming[2].isalpha()
 
 
-def _clause(words: Sequence[str], asks: bool, hedged: bool) -> Clause:
+def _clause(words: Sequence[str], asks: bool, hedged: bool, implicit: bool) -> Clause:
     strong = 0
+    head = ""
     denied: list[str] = []
     stems: set[str] = set()
     stated: set[str] = set()
@@ -237,6 +270,8 @@ def _clause(words: Sequence[str], asks: bool, hedged: bool) -> Clause:
                     stated.add(base)
                 if len(root) > 1 or root.isdigit():
                     stems.add(base or root)
+                    if strong and not head:
+                        head = base or root
     stems.update(denied)
     moods = _moods(words)
     unclear = _UNCLEAR.intersection(words)
@@ -247,6 +282,8 @@ def _clause(words: Sequence[str], asks: bool, hedged: bool) -> Clause:
         frozenset(denied),
         frozenset(stated),
         unclear | _TWICE if strong > 1 or len(denied) > 1 else unclear,
+        implicit,
+        head,
         asks,
         hedged or not moods.isdisjoint(_HEDGES),
         not moods.isdisjoint(_FIRM),
@@ -322,9 +359,15 @@ def _denies(one: Clause, other: Clause) -> bool:
         or other.asks
     ):
         return False
-    if one.denied == other.denied:  # the difference is a plain "not"
-        return True
+    if one.denied == other.denied:  # the difference is a plain "not"; can it be told what it denies?
+        head, plain = (one.head, other) if one.negative else (other.head, one)
+        return not head or (_has(one, head) and _has(other, head)) or not plain.implicit
     return bool(one.denied & other.stated or other.denied & one.stated)
+
+
+def _has(clause: Clause, head: str) -> bool:
+    """Whether a clause has a stem, or one that begins like it: quiero, quiere."""
+    return head in clause.stems or (len(head) > 4 and any(word.startswith(head[:4]) for word in clause.stems))
 
 
 def _firmer(one: Clause, other: Clause) -> bool:

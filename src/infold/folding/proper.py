@@ -9,6 +9,7 @@ from collections.abc import Collection
 
 from infold.folding.calendar import MONTHS, WEEKDAYS
 from infold.folding.judge import common
+from infold.folding.quantities import UNITS
 from infold.tokens import _encoding
 
 _WORD = re.compile(r"[^\W\d_](?:[^\W_]|['’&.-](?=[^\W_]))*", re.UNICODE)
@@ -36,10 +37,11 @@ _ALIASES = {
 _PREFIXES = ("re", "un", "pre", "non", "over", "out", "sub", "co", "mid", "de", "under", "mis", "post", "anti", "up")
 _SUFFIXES = (
     "ed", "ing", "tion", "sion", "ment", "able", "ible", "ness", "less", "ful", "ive", "ous", "ly", "ity", "ical", "ized",
-    "ised", "izes", "ises", "ers", "ors", "ists", "ships", "ance", "ence", "ology", "graphy", "itis", "gram", "proof",
+    "ised", "izes", "ises", "ers", "ors", "ists", "ships", "ance", "ence", "ology", "graphy", "itis", "ectomy", "otomy", "emia", "osis", "opathy", "scopy", "gram", "proof",
     "ware", "free", "wise", "work", "time", "book", "board", "room", "fied", "fies", "ize", "ise", "ate", "ates", "ated",
     "ant", "ent", "ary", "ory", "al", "ic", "ish", "like", "ward", "down", "back", "line", "load", "let",
 )  # fmt: skip
+_BENT = re.compile(r"['’](?:s|d|ll|m|ve|re)$")
 _GERMAN = frozenset(
     "der die das und ist nicht ein eine einen mit für auf den dem bis zum zur wird soll möchte will kein keine am im ab von".split()
 )
@@ -70,6 +72,8 @@ def ordinary(word: str) -> bool:
     low = word.lower()
     if low in common():
         return True
+    if "-" in low:
+        return all(map(ordinary, filter(None, low.split("-"))))
     try:
         large, small = _rank(f" {low[:1].upper()}{low[1:]}"), _rank(f" {low}")
     except UnicodeError:
@@ -107,17 +111,24 @@ def names(text: str, german: bool = False) -> list[str]:
     german = german or sum(match[0].lower() in _GERMAN for match in every) >= 2
     headline = large * 10 >= 7 * len(every) and len(every) > 5
     for match in every:
-        word = match[0].removesuffix("'s").removesuffix("’s")
+        word = _BENT.sub("", match[0])
         if word.islower() or len(word) < 2:
             continue
         low = word.lower()
-        if low == word or low in _PLAIN or low in MONTHS or low in WEEKDAYS or low.removesuffix("s") in WEEKDAYS:
+        if (
+            low == word
+            or low in _PLAIN
+            or low in UNITS
+            or low in MONTHS
+            or low in WEEKDAYS
+            or low.removesuffix("s") in WEEKDAYS
+        ):
             continue
         before = text[: match.start()]
         if german and not _TITLES.search(before):
             continue
         first = (_STARTS.search(before[-4:]) is not None or not before.strip()) and not _TITLES.search(before[-8:])
-        if (first or headline) and (word[0].isupper() and word[1:].islower()) and ordinary(word):
+        if (first or headline) and word[1:].islower() and ordinary(word):
             continue
         found.append(word)
     return found
@@ -126,7 +137,7 @@ def names(text: str, german: bool = False) -> list[str]:
 def known(name: str, said: Collection[str], folded: str) -> bool:
     """Whether texts with these words (plain ones) and this folded text know a name."""
     low = plain(name)
-    if low in said or ((not low.isalpha() or _HAN.match(low)) and low in folded):
+    if low in said or low.replace("-", "") in said or ((not low.isalpha() or _HAN.match(low)) and low in folded):
         return True
     if not name.isascii() and spelled(name.casefold()) in said:
         return True
@@ -159,7 +170,8 @@ def _initials(low: str, folded: str) -> bool:
 
 def spelled_out(group: list[str], said: Collection[str]) -> bool:
     """Whether names in a row spell out an acronym that is known."""
-    return len(group) > 1 and "".join(plain(word)[:1] for word in group) in said
+    letters = "".join(plain(word)[:1] for word in group)
+    return len(letters) > 2 and letters in said and letters not in common()
 
 
 def han_names(line: str) -> list[str]:

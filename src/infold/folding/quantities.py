@@ -110,13 +110,18 @@ class Number:
     unit: str
     """What its unit measures; empty where it has none."""
     factor: float
-    noun: str
-    """The stem of the word after it."""
+    nouns: frozenset[str]
+    """The stems of the one or two words after it."""
     start: int
     end: int
     words: bool = False
     """Written in words."""
     nth: bool = False
+
+    @property
+    def kinds(self) -> frozenset[str]:
+        """What it measures or counts."""
+        return frozenset([self.unit]) if self.unit else self.nouns
 
     @property
     def bases(self) -> tuple[float, ...]:
@@ -159,7 +164,7 @@ def numbers(text: str) -> list[Number]:
     for at in range(len(found) - 1, 0, -1):  # "3-5 days": both are days
         left, right = found[at - 1], found[at]
         if right.unit and not left.unit and _RANGE.fullmatch(text, left.end, right.start):
-            found[at - 1] = Number(left.text, left.values, right.unit, right.factor, right.noun, left.start, left.end)
+            found[at - 1] = Number(left.text, left.values, right.unit, right.factor, right.nouns, left.start, left.end)
     return found
 
 
@@ -184,9 +189,20 @@ def _read(text: str, match: re.Match[str]) -> Number:
     if not unit:
         unit, word = _unit(word, text, tail, after)
     dimension, factor = UNITS.get(unit, ("", 1.0))
-    noun = _noun(word)
+    nouns = _nouns(word, text, after[1]) if not tail else _nouns(word, text, end)
     values = tuple(round(value * scaled, 6) for value in values)
-    return Number(match[0].strip(), values, dimension, factor, noun, match.start(), match.end(), nth=bool(match["nth"]))
+    return Number(
+        match[0].strip(), values, dimension, factor, nouns, match.start(), match.end(), nth=bool(match["nth"])
+    )
+
+
+def _nouns(word: str, text: str, at: int) -> frozenset[str]:
+    """What is counted: "wet cartons" of "2 wet cartons"."""
+    first = _noun(word)
+    if not first:
+        return frozenset()
+    second = _noun(_next_word(text, at)[0])
+    return frozenset([first, second]) if second else frozenset([first])
 
 
 def _noun(word: str) -> str:
@@ -246,9 +262,7 @@ def in_words(text: str, said: frozenset[str]) -> list[Number]:
         end = match.end()
     if start >= 0:
         found.append(_worded(text, start, end, total + value))
-    return [
-        one for one in found if one.text.lower() != "one" or one.unit or one.noun
-    ]  # "the one we saw" counts nothing
+    return [one for one in found if one.text.lower() != "one" or one.kinds]  # "the one we saw" counts nothing
 
 
 def _counting(text: str) -> list[re.Match[str]]:
@@ -268,6 +282,6 @@ def _worded(text: str, start: int, end: int, value: float) -> Number:
     word, after = _next_word(text, end)
     unit, noun = _unit(word.rstrip("."), text, "", (word, after))
     dimension, factor = UNITS.get(unit, ("", 1.0))
-    noun = _noun(noun)
+    nouns = _nouns(noun, text, after)
     unsure = text[start:end].lower() in _UNSURE
-    return Number(text[start:end], (value,), dimension, factor, noun, start, end, words=True, nth=unsure)
+    return Number(text[start:end], (value,), dimension, factor, nouns, start, end, words=True, nth=unsure)
