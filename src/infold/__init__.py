@@ -26,6 +26,11 @@ _HOMES = {
     "preset": "presets",
     "SummaryRecord": "records",
     "summarize_memory": "folding.text",
+    "summarize_conversation": "conversation",
+    "SummarizationInput": "conversation",
+    "SummarizeResult": "conversation",
+    "Model": "models.spec",
+    "Usage": "reports",
     "InfoldError": "errors",
     "MessageError": "errors",
     "OrphanResultError": "errors",
@@ -53,6 +58,9 @@ if TYPE_CHECKING:
     from infold.audit import Proof as Proof
     from infold.chat import Chat as Chat
     from infold.context import Context as Context
+    from infold.conversation import SummarizationInput as SummarizationInput
+    from infold.conversation import SummarizeResult as SummarizeResult
+    from infold.conversation import summarize_conversation as summarize_conversation
     from infold.errors import BudgetError as BudgetError
     from infold.errors import ClosedError as ClosedError
     from infold.errors import ConfigError as ConfigError
@@ -76,12 +84,14 @@ if TYPE_CHECKING:
     from infold.memory import ChatInfo as ChatInfo
     from infold.memory import Memory as Memory
     from infold.messages import Message as Message
+    from infold.models.spec import Model as Model
     from infold.policy import Policy as Policy
     from infold.presets import Settings as Settings
     from infold.presets import SummarizationConfig as SummarizationConfig
     from infold.presets import preset as preset
     from infold.records import SummaryRecord as SummaryRecord
     from infold.reports import MemoryState as MemoryState
+    from infold.reports import Usage as Usage
 
 
 def __getattr__(name: str) -> Any:

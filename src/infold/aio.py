@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from infold.policy import Policy
     from infold.presets import SummarizationConfig
     from infold.records import SummaryRecord
-    from infold.reports import FoldStats, LastSummarization, MemoryState
+    from infold.reports import FoldStats, LastSummarization, MemoryState, Usage
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -228,6 +228,10 @@ class AsyncChat:
     async def stats(self) -> FoldStats:
         """See `Chat.stats`."""
         return await self._hop(self._chat.stats)
+
+    async def usage(self) -> Usage:
+        """See `Chat.usage`."""
+        return await self._hop(self._chat.usage)
 
     async def verify(self) -> Proof:
         """See `Chat.verify`."""

@@ -26,12 +26,13 @@ from infold.failpoints import reach
 from infold.folder import fold_instantly, rewind
 from infold.items import line_tokens
 from infold.ledger import store
+from infold.ledger.calls import all_calls
 from infold.ledger.rows import Event
 from infold.ledger.store import Connection
 from infold.messages import Message, canonical_json, parse
 from infold.policy import Policy
 from infold.records import SummaryRecord
-from infold.reports import FoldStats, LastSummarization, MemoryState
+from infold.reports import FoldStats, LastSummarization, MemoryState, Usage
 from infold.rewriter import Rewriter
 from infold.state import State, asked, load, note_marks
 from infold.tokens import message_tokens, tools_tokens
@@ -236,6 +237,11 @@ class Chat:
         """Success rate and mean latency of the folds so far."""
         with self.reading() as (connection, state):
             return reports.fold_stats(connection, state)
+
+    def usage(self) -> Usage:
+        """What folding this chat with models took: calls, tokens, cost."""
+        with self.reading() as (connection, _):
+            return reports.usage(all_calls(connection, self._key))
 
     def verify(self) -> Proof:
         """The no-loss and integrity proof for this chat."""

@@ -69,6 +69,7 @@ def summary_record(
     participants: Sequence[str],
     message_ids: Sequence[str],
     tokens: int,
+    narrative: str | None = None,
 ) -> SummaryRecord:
     """The record of a fold, from the memory it left behind."""
 
@@ -83,7 +84,7 @@ def summary_record(
         timestamp,
         depth,
         parent_id,
-        render(items) or nothing,
+        narrative or render(items) or nothing,
         tuple(item.text for item in items)[:MOST],
         SummaryContext(
             participants=tuple(participants)[:MOST],

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from infold.context import Context
 from infold.items import FACT, LEAF, LONG, Item, render
 from infold.ledger import store
+from infold.ledger.rows import Call
 from infold.ledger.store import Connection
 from infold.messages import Message, participants
 from infold.records import SummaryRecord, summary_record
@@ -58,6 +60,60 @@ class FoldStats:
     """Milliseconds."""
 
 
+@dataclass(frozen=True, slots=True)
+class ModelUsage:
+    """What one model took."""
+
+    model: str
+    calls: int
+    failed: int
+    """Calls that gave no answer, or one that the gate rejected."""
+    tokens_in: int
+    tokens_out: int
+    cached: int
+    """Of tokens_in, what the provider had in its cache."""
+    cost: float | None
+    """US dollars; None where a price is not known."""
+    duration: int
+    """Milliseconds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """What folding with models took, by model, and call by call."""
+
+    models: tuple[ModelUsage, ...]
+    calls: tuple[Call, ...]
+
+    @property
+    def cost(self) -> float | None:
+        """US dollars in all; None where a price is not known."""
+        costs = [model.cost for model in self.models]
+        return None if None in costs else sum(cost for cost in costs if cost is not None)
+
+
+def usage(calls: Sequence[Call]) -> Usage:
+    """Calls summed up by model, in the order they first appear."""
+    by_model: dict[str, list[Call]] = {}
+    for call in calls:
+        by_model.setdefault(call.model, []).append(call)
+    return Usage(tuple(_usage_of(model, made) for model, made in by_model.items()), tuple(calls))
+
+
+def _usage_of(model: str, made: Sequence[Call]) -> ModelUsage:
+    paid = [call.cost for call in made if call.outcome in ("ok", "rejected")]
+    return ModelUsage(
+        model,
+        len(made),
+        sum(call.outcome != "ok" for call in made),
+        sum(call.tokens_in for call in made),
+        sum(call.tokens_out for call in made),
+        sum(call.cached for call in made),
+        None if None in paid else sum(cost for cost in paid if cost is not None) / 1e9,
+        sum(call.duration for call in made),
+    )
+
+
 def memory_state(connection: Connection, state: State) -> MemoryState:
     """The whole structured state of a chat."""
     cursor = state.row.cursor
@@ -97,6 +153,7 @@ def records(connection: Connection, state: State) -> list[SummaryRecord]:
                 participants=participants(messages),
                 message_ids=[message.id for message in messages],
                 tokens=fold.tokens,
+                narrative=fold.narrative,
             )
         )
     return found

@@ -106,12 +106,24 @@ def fold_text(
         known = sources_of.get(key)
         if known is not None and known.section == line.section:
             draft.restore(known)  # said again in the same words: the same item
+        elif (twin := _twin(draft, line)) is not None:  # two ways of saying one thing: the fuller one stays
+            if len(words(line.text)) > len(draft.words[twin]):
+                draft.remove(twin)
+                draft.add(line.section, line.text, line.sources, layer, line.confidence, line.rewrites)
         else:
             draft.add(line.section, line.text, line.sources, layer, line.confidence, line.rewrites)
     for candidate in facts:
         if candidate.fact and policy.facts_cap:
             _absorb(draft, candidate, FACT)
     return _finish(draft, memory, policy)
+
+
+def _twin(draft: _Draft, line: Candidate) -> str | None:
+    """A line of the same fold that says the same."""
+    mine = words(line.text)
+    return next(
+        (id for id, item in draft.items.items() if item.fold == draft.fold and alike(mine, draft.words[id])), None
+    )
 
 
 def roll_up(memory: Sequence[Item], folds: Sequence[int], policy: Policy, fold: int) -> Change:

@@ -1,0 +1,129 @@
+"""Summarizing a slice of a conversation on its own, as the summary chain's document describes it."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from infold import formats
+from infold.authors import Author, ModelAuthor
+from infold.items import Item, line_tokens
+from infold.ledger.rows import Call
+from infold.memory import new_id
+from infold.messages import Message, participants
+from infold.models.caller import Caller
+from infold.models.errors import TransportError
+from infold.models.spec import Model, from_environment, models, preferred
+from infold.presets import SummarizationConfig
+from infold.records import SummaryRecord, summary_record
+from infold.tokens import message_tokens
+from infold.writing import Answers, Job, Log, NobodyLeftError, Writer
+
+
+@dataclass(frozen=True, slots=True)
+class SummarizationInput:
+    """What to summarize, and with what."""
+
+    messages: Sequence[Message | Mapping[str, Any]]
+    """The slice to compress."""
+    model: str | Model | Sequence[str | Model] | None = None
+    """The models to ask; the config's preference comes first, the environment's last."""
+    config: SummarizationConfig = field(default_factory=SummarizationConfig)
+    depth: int = 0
+    parent: SummaryRecord | None = None
+    """The record before, whose summary is compressed along."""
+
+
+@dataclass(frozen=True, slots=True)
+class SummarizeResult:
+    """Either a record, or why there is none and whether trying again may help."""
+
+    record: SummaryRecord | None = None
+    error: Exception | None = None
+    retryable: bool = False
+    calls: tuple[Call, ...] = ()
+    """What was asked of models, and what it took."""
+
+    @property
+    def ok(self) -> bool:
+        return self.record is not None
+
+
+async def summarize_conversation(input: SummarizationInput) -> SummarizeResult:
+    """Summarize messages into a record with a model. Never raises for what a model does."""
+    return await asyncio.to_thread(_summarize, input)
+
+
+def _summarize(input: SummarizationInput) -> SummarizeResult:
+    chosen = models(input.model) or from_environment("chain")
+    chosen = preferred(input.config.summarizer_model_preference, chosen)
+    callers = [Caller(model, _now) for model in chosen]
+    try:
+        return _written(input, [ModelAuthor(caller) for caller in callers])
+    finally:
+        for caller in callers:
+            caller.close()
+
+
+def _written(input: SummarizationInput, authors: Sequence[Author]) -> SummarizeResult:
+    messages = _numbered(input.messages)
+    log = Log()
+    if not authors:
+        return SummarizeResult(error=NobodyLeftError("name a model: SummarizationInput(messages, model=…)"))
+    policy = input.config.to_policy()
+    job = Job(_known(input.parent), (), messages, policy, 1, input.depth)
+    if not job.asks:
+        return SummarizeResult(error=ValueError("there is nothing to summarize"))
+    try:
+        written = Writer("", authors, Answers(), lambda: None).write(job, log)
+    except Exception as error:  # the result says what went wrong
+        return SummarizeResult(error=error, retryable=isinstance(error, TransportError), calls=tuple(log.calls))
+    if written.failure is not None:
+        failed = written.failure
+        return SummarizeResult(error=failed, retryable=isinstance(failed, TransportError), calls=tuple(log.calls))
+    record = summary_record(
+        id=new_id(),
+        timestamp=_now(),
+        depth=input.depth,
+        parent_id=input.parent.id if input.parent else None,
+        items=written.items,
+        participants=participants(messages),
+        message_ids=[message.id for message in messages],
+        tokens=sum(item.tokens for item in written.items),
+        narrative=written.narrative,
+    )
+    return SummarizeResult(record, calls=tuple(log.calls))
+
+
+def _numbered(given: Sequence[Message | Mapping[str, Any]]) -> tuple[Message, ...]:
+    """Messages with positions, counts and ids of their own where they have none."""
+    parsed = [one for value in given for one in ([value] if isinstance(value, Message) else formats.parse(value))]
+    return tuple(
+        replace(message, seq=at, id=message.id or str(at), tokens=message.tokens or message_tokens(message))
+        for at, message in enumerate(parsed, 1)
+    )
+
+
+def _known(parent: SummaryRecord | None) -> tuple[Item, ...]:
+    """The lines of the record before, as memory."""
+    if parent is None:
+        return ()
+    context = parent.context
+    sections = {
+        "decisions": context.decisions,
+        "open": (*(item.task for item in context.action_items), *context.unresolved),
+        "artifacts": context.domain_entities,
+    }
+    placed = {text for texts in sections.values() for text in texts}
+    sections = {"facts": tuple(text for text in parent.key_points if text not in placed), **sections}
+    lines = [(section, text) for section, texts in sections.items() for text in texts]
+    return tuple(
+        Item(f"0.{at}", section, text, (), tokens=line_tokens(text)) for at, (section, text) in enumerate(lines, 1)
+    )
+
+
+def _now() -> int:
+    return time.time_ns() // 1_000_000
