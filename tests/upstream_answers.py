@@ -306,7 +306,7 @@ VARIANTS: dict[str, Callable[[list[Item], Asked], list[Item]]] = {
 def _huge(request: Asked) -> str:
     items = items_of(request)
     source = items[0].sources if items else ()
-    more = HUGE_TOKENS // 30
+    more = HUGE_TOKENS // (15 if request.hosted else 29)
     items += [
         Item("facts", f"Number {at} of many more statements that nobody has asked for.", source) for at in range(more)
     ]

@@ -12,6 +12,7 @@ MOST = 30
 """Most key points, and most entries of each array."""
 
 _DUE = re.compile(r"\b(?:by|due(?: on)?|before|until)\s+(.{2,40})$", re.IGNORECASE)
+_TOLD = re.compile(r" \((?:owner (?P<owner>[^,()]+))?(?:, )?(?:due (?P<due>[^()]+))?\)$")  # as models' answers are kept
 _OWNER = re.compile(r"^([A-Z][\w'-]*(?: [A-Z][\w'-]*)?) (?:will|shall|has to|needs to|owes|promised)\b")
 
 
@@ -55,8 +56,15 @@ class SummaryRecord:
 
 def action_item(text: str) -> ActionItem:
     """Owner, task and due date of a line, as far as it says them."""
+    told = _TOLD.search(text)
+    if told and (told["owner"] or told["due"]):
+        return ActionItem(text[: told.start()], told["owner"], told["due"])
     due, owner = _DUE.search(text), _OWNER.match(text)
     return ActionItem(text, owner[1] if owner else None, due[1].rstrip(" .") if due else None)
+
+
+def _is_action(text: str) -> bool:
+    return any(pattern.search(text) for pattern in (_OWNER, _DUE, _TOLD))
 
 
 def summary_record(
@@ -89,8 +97,8 @@ def summary_record(
         SummaryContext(
             participants=tuple(participants)[:MOST],
             decisions=texts("decisions"),
-            action_items=tuple(action_item(text) for text in open_items if _OWNER.match(text) or _DUE.search(text)),
-            unresolved=tuple(text for text in open_items if not (_OWNER.match(text) or _DUE.search(text))),
+            action_items=tuple(action_item(text) for text in open_items if _is_action(text)),
+            unresolved=tuple(text for text in open_items if not _is_action(text)),
             domain_entities=texts("artifacts"),
         ),
         tuple(message_ids),

@@ -170,8 +170,8 @@ class Writer:
             if not author.available or self._answers.refused(self._chat, author.label, task.key):
                 continue
             try:
-                proposal, lines = self._ask(author, task, found, whole, log)
-                second = self._shorter(author, task, lines, policy, log)
+                proposal, lines, own = self._ask(author, task, found, whole, log)
+                second = self._shorter(author, task, lines[:own], policy, log)
             except Exception as error:
                 failure = error
                 _note(author, error)
@@ -191,8 +191,8 @@ class Writer:
 
     def _ask(
         self, author: Author, task: Task, found: Sequence[Candidate], whole: bool, log: Log
-    ) -> tuple[Proposal, tuple[Candidate, ...]]:
-        """An author's proposal and what the gate lets through of it."""
+    ) -> tuple[Proposal, tuple[Candidate, ...], int]:
+        """An author's proposal, the lines after the gate, and how many of them are not carried over."""
         key = (self._chat, author.label, task.key)
         proposal = self._answers.get(*key) or author.write(task, log.calls)
         verdict = judge(
@@ -208,7 +208,8 @@ class Writer:
         self._answers.put(*key, proposal=proposal)
         if proposal.narrative and not _sound(proposal.narrative, task):
             proposal = replace(proposal, narrative=None)
-        return proposal, verdict.lines
+        carried = sum(finding.action == "carried" for finding in verdict.findings)
+        return proposal, verdict.lines, len(verdict.lines) - carried
 
     def _shorter(
         self, author: Author, task: Task, lines: tuple[Candidate, ...], policy: Policy, log: Log
@@ -230,7 +231,7 @@ class Writer:
                 for at, line in enumerate(_counted(lines, task))
             )
             again = replace(task, memory=known, messages=(), depth=task.depth + 1, tokens=0)
-            _, shorter = self._ask(author, again, (), False, log)
+            _, shorter, _ = self._ask(author, again, (), False, log)
             tokens = _tokens(shorter)
             if tokens <= task.cap:
                 return tuple(_counted(shorter, again))

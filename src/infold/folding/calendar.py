@@ -207,14 +207,8 @@ def times(text: str) -> list[tuple[str, frozenset[int], int, int]]:
     for match in _NOON.finditer(text) if "i" in text or "oo" in text else ():
         night = match[1].lower() in ("midnight", "mitternacht", "minuit", "medianoche")
         found.append((match[0], frozenset([0 if night else 720]), match.start(), match.end()))
-    for match in _PAST.finditer(text) if "past" in text or " to " in text else ():
-        named = match["hour"].lower()
-        hour = _COUNT.get(named) or int(named)
-        minute = 30 if match["part"].lower() == "half" else 15
-        back = match["way"].lower() == "to"
-        found.append(
-            (match[0], _minutes((hour - back) % 24, 60 - minute if back else minute, ""), match.start(), match.end())
-        )
+    if "past" in text or " to " in text:
+        found += map(_past, _PAST.finditer(text))
     for match in _TIME.finditer(text) if _DIGIT.search(text) else ():
         hour, half = int(match["h"]), (match["half"] or "").lower().replace(".", "").replace(" ", "")
         minute = match["m"] or match["hm"] or match["dm"]
@@ -230,6 +224,15 @@ def times(text: str) -> list[tuple[str, frozenset[int], int, int]]:
             half = ""
         found.append((match[0].strip(), _minutes(hour % 24, int(minute or 0), half), match.start(), match.end()))
     return found
+
+
+def _past(match: re.Match[str]) -> tuple[str, frozenset[int], int, int]:
+    """Half past five, a quarter to nine."""
+    word = match["hour"].lower()
+    minutes = (_COUNT.get(word) or int(word)) * 60
+    step = 30 if match["part"].lower() == "half" else 15
+    at = (minutes - step if match["way"].lower() == "to" else minutes + step) % 1440
+    return match[0], _minutes(at // 60, at % 60, ""), match.start(), match.end()
 
 
 def _minutes(hour: int, minute: int, half: str) -> frozenset[int]:

@@ -74,6 +74,8 @@ class Evidence:
     stems: frozenset[str]
     numbers: tuple[Number, ...]
     days: frozenset[Day]
+    years: frozenset[int]
+    """Years that it writes out."""
     weekdays: frozenset[int]
     minutes: frozenset[int]
     clauses: tuple[Clause, ...]
@@ -174,6 +176,7 @@ def evidence_in(text: str, at: int = 0) -> Evidence:
     spoken = said_in(text)
     dated = dates(text, spoken)
     days = {day for one in dated for day in one.days}
+    years = frozenset(day[0] for day in days)
     timed = times(text)
     if said is not None:
         days |= relative(text, said)
@@ -191,6 +194,7 @@ def evidence_in(text: str, at: int = 0) -> Evidence:
         stems_of(text),
         (*counted, *in_words(rest, spoken)),
         frozenset(days),
+        years,
         named,
         frozenset(minutes),
         tuple(clauses_of(text)),

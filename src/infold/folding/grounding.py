@@ -75,7 +75,7 @@ class Grounds:
                 for value in {*number.values, *number.bases}:
                     self.numbers.setdefault(value, []).append((at, number))
                 self.counted |= number.kinds
-            for year in {day[0] for day in document.evidence.days}:
+            for year in document.evidence.years:
                 self.years.setdefault(year, []).append(at)
 
     def support(self, text: str, cited: Sequence[int]) -> Support:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from infold.folding.calendar import MONTHS, WEEKDAYS
@@ -131,7 +131,9 @@ _SHORT = {
 _UNDATED = frozenset((*MONTHS, *WEEKDAYS, "today", "tomorrow", "tonight", "yesterday")) - {"may", "set", "sun", "sat"}
 _ISO = re.compile(r"\b\d{4}-\d{2}-\d{2}\b")
 _SENTENCE = re.compile(r"(?<=[.!?。！？；])\s+|\n+|(?<=[。！？；])")
-_TWICE = frozenset(["twice"])
+_TWICE, _DANGLING = frozenset(["twice"]), frozenset(["dangling"])
+_OPENING = frozenset("sure undecided decided certain clear settled".split())
+_ASIDE = re.compile(r"\([^()]{0,24}\)")
 _FITTING = frozenset(
     "free open available safe valid ready sure possible yet here there in on for to a the an at of so as by my our too part due".split()
 )
@@ -173,35 +175,45 @@ def clauses_of(text: str) -> list[Clause]:
     return found
 
 
-def _clauses(sentence: str) -> Iterable[Clause]:
+def _clauses(sentence: str) -> list[Clause]:
     asks = sentence.rstrip().endswith(("?", "？"))
     pieces = _pieces(sentence)
-    opened = "sure" in pieces or "undecided" in pieces or "decided" in pieces or "certain" in pieces
-    hedged = opened and _OPEN.search(sentence) is not None
     said = set(pieces)
+    hedged = not said.isdisjoint(_OPENING) and _OPEN.search(sentence) is not None
     implicit = not said.isdisjoint(_IMPLICIT) or any(map(_PREFIXED.match, said))
     if not said.isdisjoint(_IDIOMATIC) or not said.isdisjoint(_OPPOSING):
-        plain = _AGAINST.sub(" ; unlike ", _IDIOMS.sub(" ", sentence))
-        if "than" in said and ("rather" in said or "prefer" in said or "sooner" in said):
-            plain = _THAN.sub(" ; unlike ", plain)
-        if "over" in said and (len(said) < 8 or not said.isdisjoint(_CHOOSING)):
-            plain = _OVER.sub(" ; unlike ", plain)
-        plain = plain.replace("no longer", "not").replace("any longer", "").replace("no one", "nobody")
-        pieces = _pieces(plain)
+        pieces = _pieces(_plain(sentence, said))
+    found: list[Clause] = []
     words: list[str] = []
     for at, part in enumerate(pieces):
         if _breaks(part, pieces[at + 1 : at + 5], words):
             if words:
-                yield _clause(words, asks, hedged, implicit)
+                found.append(_clause(words, asks, hedged, implicit))
             words = []
         if (part[0].isalnum() or part == "n't") and part not in _UNDATED:
             words.append(part)
     if words:
-        yield _clause(words, asks, hedged, implicit)
+        found.append(_clause(words, asks, hedged, implicit))
+    if len(found) > 1 and any(clause.negative and clause.mass < 1 for clause in found):
+        # "…, but we don't have one": what it denies stands in another clause
+        found = [replace(clause, unclear=clause.unclear | _DANGLING) for clause in found]
+    return found
+
+
+def _plain(sentence: str, said: set[str]) -> str:
+    """A sentence without idioms that only look like denials, and with "X instead of Y" as "X; unlike Y"."""
+    plain = _AGAINST.sub(" ; unlike ", _IDIOMS.sub(" ", sentence))
+    if "than" in said and ("rather" in said or "prefer" in said or "sooner" in said):
+        plain = _THAN.sub(" ; unlike ", plain)
+    if "over" in said and (len(said) < 8 or not said.isdisjoint(_CHOOSING)):
+        plain = _OVER.sub(" ; unlike ", plain)
+    return plain.replace("no longer", "not").replace("any longer", "").replace("no one", "nobody")
 
 
 def _pieces(sentence: str) -> list[str]:
     """Words and marks; "can't" as two words, dates left out: they are claims, and written in too many ways."""
+    if "(" in sentence:
+        sentence = _ASIDE.sub(lambda aside: aside[0].strip("()") if aside.end() == len(sentence) else " ", sentence)
     if "-" in sentence:
         sentence = _ISO.sub(" ", sentence)
     pieces: list[str] = []
@@ -341,7 +353,8 @@ def _nearest(clause: Clause, sources: Sequence[Clause]) -> list[Clause]:
             if shared >= 0.5 * mine or (shared >= 2 and shared >= 0.75 * other.mass):
                 scored.append((shared, other))
     best = max((score for score, _ in scored), default=0.0)
-    if best < 1.5 and best < 0.99 * mine:
+    least = 1.5 if clause.negative or clause.implicit else 1.0  # a denial that was lost shows sooner than an added one
+    if best < least and best < 0.99 * mine:
         return []
     near = [other for score, other in scored if score >= 0.8 * best]
     if any(other.asks for other in near) and not clause.asks:
@@ -362,7 +375,10 @@ def _denies(one: Clause, other: Clause) -> bool:
     if one.denied == other.denied:  # the difference is a plain "not"; can it be told what it denies?
         head, plain = (one.head, other) if one.negative else (other.head, one)
         return not head or (_has(one, head) and _has(other, head)) or not plain.implicit
-    return bool(one.denied & other.stated or other.denied & one.stated)
+    if one.denied & other.stated or other.denied & one.stated:
+        return True
+    denying, plain = (one, other) if one.denied else (other, one)
+    return not plain.denied and not plain.implicit and plain.stems <= denying.stems
 
 
 def _has(clause: Clause, head: str) -> bool:

