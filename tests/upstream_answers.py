@@ -140,7 +140,7 @@ def messages_of(request: Asked) -> list[Line]:
         return [
             _line(said, text, turn["mark"]) for turn, both in _cut(_TURN, turns) for said, text in _cut(_SPEAKER, both)
         ]
-    transcript = request.user.split("</memory>\n", 1)[-1]
+    transcript = request.user.partition("</memory>")[2] if "<memory>" in request.user else request.user
     if request.layout == "items":
         transcript = _between(transcript, "<messages>", "</messages>") if "<messages>" in transcript else ""
     return [_line(said, text, said["mark"]) for said, text in _cut(_MESSAGE, transcript)]
@@ -153,7 +153,8 @@ def _line(said: re.Match[str], text: str, mark: str) -> Line:
 def _cut(start: re.Pattern[str], text: str) -> Iterator[tuple[re.Match[str], str]]:
     """Each beginning that is found, and the text up to the next one."""
     found = list(start.finditer(text))
-    for match, end in zip(found, [*(later.start() for later in found[1:]), len(text)], strict=True):
+    ends = [*(later.start() for later in found[1:]), len(text)]
+    for match, end in zip(found, ends, strict=False):
         yield match, text[match.end() : end].strip()
 
 

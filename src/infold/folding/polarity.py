@@ -71,7 +71,8 @@ _IDIOMS = re.compile(
 _STARTERS = frozenset(
     "but however because since so while whereas if when which who where though although aber sondern weil wenn mais car parce pero sino porque".split()
 )
-_AFTER_AND = frozenset(
+_AFTER_TITLES = frozenset("dr mr ms mrs vs prof no st".split())
+_AND = frozenset(
     "i we he she it they you user is are was were has have had will would can could must should may might does do did needs wants plans uses likes prefers then also please don't doesn't not no never".split()
 )
 _VERBAL = frozenset(
@@ -108,7 +109,7 @@ _IMPLICIT = frozenset(
     "problem problems issue fail broken dead gone hard difficult less few fewer little limit limited max maximum most min "
     "minimum least under below above over until before after from since hate afraid empty full closed outstanding overdue "
     "pending unless except allergic allergy vegetarian vegan free bare alone still exclude excluded end ends ended finish "
-    "expired due open waiting against contrary stop otherwise but unlike different mind avoid without sick ill defekt kaputt "
+    "expired due open waiting against contrary averse stop otherwise but unlike different mind avoid without sick ill defekt kaputt "
     "nur solo seulement zu trop weniger moins menos leer aus off lacks lack needs waived already enough".split()
 )
 _PREFIXED = re.compile(r"(?:un|in|im|non|dis|ir|il|mis|anti|de)-?[a-z]{4,}$|[a-z]+(?:less|-free)$")
@@ -130,7 +131,9 @@ _SHORT = {
 } | {"can't": ("can", "n't"), "won't": ("will", "n't"), "cannot": ("can", "n't")}
 _UNDATED = frozenset((*MONTHS, *WEEKDAYS, "today", "tomorrow", "tonight", "yesterday")) - {"may", "set", "sun", "sat"}
 _ISO = re.compile(r"\b\d{4}-\d{2}-\d{2}\b")
-_SENTENCE = re.compile(r"(?<=[.!?。！？；])\s+|\n+|(?<=[。！？；])")
+_SENTENCE = re.compile(
+    r"(?<=[.!?。！？；])(?<!\bdr\.)(?<!\bmr\.)(?<!\bms\.)(?<!\bmrs\.)(?<!\bvs\.)(?<!\bprof\.)(?<!\bno\.)(?<!\bst\.)\s+|\n+|(?<=[。！？；])"
+)
 _TWICE, _DANGLING = frozenset(["twice"]), frozenset(["dangling"])
 _OPENING = frozenset("sure undecided decided certain clear settled".split())
 _ASIDE = re.compile(r"\([^()]{0,24}\)")
@@ -205,7 +208,7 @@ def _plain(sentence: str, said: set[str]) -> str:
     plain = _AGAINST.sub(" ; unlike ", _IDIOMS.sub(" ", sentence))
     if "than" in said and ("rather" in said or "prefer" in said or "sooner" in said):
         plain = _THAN.sub(" ; unlike ", plain)
-    if "over" in said and (len(said) < 8 or not said.isdisjoint(_CHOOSING)):
+    if "over" in said and (sum(map(str.isalpha, said)) < 8 or not said.isdisjoint(_CHOOSING)):
         plain = _OVER.sub(" ; unlike ", plain)
     return plain.replace("no longer", "not").replace("any longer", "").replace("no one", "nobody")
 
@@ -231,21 +234,22 @@ def _breaks(part: str, coming: Sequence[str], words: Sequence[str]) -> bool:
     if part in (",", "，"):
         if after in _NEGATORS or after in _STARTERS or after in _DENYING:
             return True
-        return len(words) > 4 or any(map(_verbal, words)) or any(word in _NEGATORS for word in words)
+        return len(words) > 4 or any(_verbal(word) or word in _NEGATORS or word in _DENYING for word in words)
     if part == ":":
         return len(coming) > 3 and (len(words) > 3 or any(word in _NEGATORS for word in words))
     if part in _ENDS:
-        return True
+        return part != "." or not words or words[-1] not in _TITLES
     if words and words[0] == "unlike" and len(words) > 1 and part in _SUBJECTS:  # "instead of X we take Y"
         return True
     if part == "not" and words and not _verbal(words[-1]) and words[-1] not in _SMALL:
         # "train not car", but "pets not allowed"
         return not (after in _FITTING or after in _DENYING or after.endswith(_PARTICIPLES))
     if part in _AND:
-        return after in _AFTER_AND or _new_subject(coming)
+        return after in _AFTER_AND or _verbal(after) or _new_subject(coming)
     return part in _STARTERS
 
 
+_TITLES = frozenset("dr mr ms mrs vs prof no st".split())
 _AND = frozenset(["and", "und", "et", "y"])
 _ENDS = frozenset(".;()–—\n!?。！？；")
 _PARTICIPLES = ("ed", "en", "ing", "able", "ible", "t", "ly")
@@ -378,7 +382,7 @@ def _denies(one: Clause, other: Clause) -> bool:
     if one.denied & other.stated or other.denied & one.stated:
         return True
     denying, plain = (one, other) if one.denied else (other, one)
-    return not plain.denied and not plain.implicit and plain.stems <= denying.stems
+    return not plain.denied and not plain.implicit and plain.mass >= 1.5 and plain.stems <= denying.stems
 
 
 def _has(clause: Clause, head: str) -> bool:
