@@ -28,8 +28,8 @@ from infold.items import PINNED, Candidate, Item
 
 SEED = 1
 KINDS = {
-    "numbers": 170, "dates": 130, "identifiers": 130, "names": 130, "negations": 150, "modality": 70, "pins": 60,
-    "dropped items": 80, "invented lines": 80, "faithful": 260,
+    "numbers": 170, "dates": 130, "identifiers": 130, "names": 130, "negations": 140, "opposites": 80, "modality": 70,
+    "pins": 60, "dropped items": 80, "invented lines": 80, "faithful": 260,
 }  # fmt: skip
 """How many cases of each are made of each half."""
 TARGETS = {"numbers": 99.0, "dates": 99.0, "identifiers": 99.0, "names": 95.0, "negations": 80.0, "pins": 99.0}
@@ -37,8 +37,7 @@ MOST_REJECTED, MOST_MS = 5.0, 5.0
 SIZES = (6, 8, 10, 12, 15, 18, 22, 26, 30, 34)
 TIMED, TIMED_PAIRS, PROPOSAL_TOKENS = 40, 55, 490
 """So many pairs are about 4,000 tokens."""
-_MARKS = {"negations": "", "modality": "~", "numbers": "#"}
-_LIKE = 0.75
+_NO = re.compile(r"(?i)\b(?:no|not|never|none|nothing|cannot|without|keine?n?|nicht|pas|sans)\b")
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,13 +67,10 @@ class Case:
         return judge(self.lines, draft.messages, memory, pins=draft.pins, found=found)
 
 
-# Making something wrong
-
-
 def spoilt(line: Line, kind: str, rng: random.Random, draft: Draft) -> Planted | None:
     """A line with one thing in it made wrong: a thing of this kind, or any value where none is given."""
     told, said = line.told, draft.everything
-    choices = [m for m in material.CHOICE.finditer(line.text) if m[1] == _MARKS.get(kind)]
+    choices = [m for m in material.CHOICE.finditer(line.text) if _turns(m) == kind]
     types = material.CLASSES.get(kind, () if kind else sum(material.CLASSES.values(), ()))
     slots = [m for m in material.SLOT.finditer(right(line.text)) if line.values[m[1]].type in types]
     way, wrong = material.negated(told) if kind == "negations" and rng.random() < 0.5 else ("", "")
@@ -84,7 +80,7 @@ def spoilt(line: Line, kind: str, rng: random.Random, draft: Draft) -> Planted |
         match = rng.choice(choices)
         start, end = match.span()
         wrong = filled(right(line.text[:start] + match[3] + line.text[end:]), line.values)
-        how = {"": "opposite", "~": "made sure", "#": "unit"}[match[1]]
+        how = "unit" if kind == "numbers" else "turned"
         return Planted(kind, how, told, wrong, filled(match[3], line.values))
     for _ in range(12 if slots else 0):
         match = rng.choice(slots)
@@ -97,6 +93,12 @@ def spoilt(line: Line, kind: str, rng: random.Random, draft: Draft) -> Planted |
         if wrong != told and not odd and (how == "exchanged" or not _occurs(bad, value, said, how)):
             return Planted(kind, how, told, wrong, bad)
     return None
+
+
+def _turns(choice: re.Match[str]) -> str:
+    """What kind of wrong a choice makes; it negates where only one side has a word for "not"."""
+    explicit = bool(_NO.search(choice[2])) != bool(_NO.search(choice[3]))
+    return {"~": "modality", "#": "numbers"}.get(choice[1], "negations" if explicit else "opposites")
 
 
 def _occurs(bad: str, value: Value, said: str, how: str) -> bool:
@@ -236,16 +238,13 @@ def _case(kind: str, writer: Writer, rng: random.Random) -> Case | None:
     return case
 
 
-# Measuring
-
-
 def survives(planted: Planted, lines: Sequence[str], given: set[str]) -> bool:
     """Whether what is wrong was committed: the line as it was, or one made of it."""
     for text in lines:
         if text == planted.wrong:
             return True
         if planted.bad and text not in given and re.search(rf"(?<!\w){re.escape(planted.bad)}(?!\w)", text):
-            return SequenceMatcher(None, text, planted.wrong, autojunk=False).ratio() >= _LIKE
+            return SequenceMatcher(None, text, planted.wrong, autojunk=False).ratio() >= 0.75  # alike
     return False
 
 
