@@ -71,8 +71,7 @@ _IDIOMS = re.compile(
 _STARTERS = frozenset(
     "but however because since so while whereas if when which who where though although aber sondern weil wenn mais car parce pero sino porque".split()
 )
-_AFTER_TITLES = frozenset("dr mr ms mrs vs prof no st".split())
-_AND = frozenset(
+_AFTER_AND = frozenset(
     "i we he she it they you user is are was were has have had will would can could must should may might does do did needs wants plans uses likes prefers then also please don't doesn't not no never".split()
 )
 _VERBAL = frozenset(
