@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 from infold.errors import ConfigError
-from infold.models.errors import BadAnswerError, DeniedError, ModelError, TooLargeError, TransportError
+from infold.models.errors import BadAnswerError, DeniedError, TooLargeError, TransportError
 from infold.models.spec import Model
 
 if TYPE_CHECKING:
@@ -129,7 +129,7 @@ class OpenAI:
             raise TooLargeError("the answer was cut off")
         usage = _dict(data.get("usage"))
         return Answer(
-            "".join(part for part in parts if isinstance(part, str)),
+            _text("".join(part for part in parts if isinstance(part, str))),
             _number(usage.get("input_tokens")),
             _number(usage.get("output_tokens")),
             _number(_dict(usage.get("input_tokens_details")).get("cached_tokens")),
@@ -215,6 +215,8 @@ class Anthropic:
         data = _body(response)
         if data.get("stop_reason") == "max_tokens":
             raise TooLargeError("the answer was cut off")
+        if data.get("stop_reason") == "refusal":
+            raise BadAnswerError("the model refused")
         usage = _dict(data.get("usage"))
         blocks = [block for block in data.get("content") or [] if isinstance(block, dict)]
         used = [block["input"] for block in blocks if block.get("type") == "tool_use" and "input" in block]
@@ -316,6 +318,3 @@ def _dict(value: object) -> dict[str, Any]:
 
 def _number(value: object) -> int:
     return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else 0
-
-
-__all__ = ["Answer", "Ask", "Client", "ModelError", "client"]
