@@ -92,6 +92,7 @@ _PAST = re.compile(
     r"\b(?P<part>half|quarter) (?P<way>past|to) (?P<hour>\d{1,2}|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)\b",
     re.IGNORECASE,
 )
+_MONTH_END = re.compile(rf"\b(?:last day|end) of ({_MONTH})\b", re.IGNORECASE)
 _COUNT = {"a": 1, "an": 1, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9, "ten": 10, "eleven": 11, "twelve": 12}  # fmt: skip
 _DAYS_OF = {"day": 1, "week": 7, "fortnight": 14}
 
@@ -254,6 +255,9 @@ def day_of(at: int) -> date | None:
 def relative(text: str, said: date) -> set[Day]:
     """The days that "tomorrow", "next Friday", "in two weeks" may mean when said on a day."""
     found: set[Day] = set()
+    for match in _MONTH_END.finditer(text) if "of" in text else ():
+        month = MONTHS[match[1].lower()]
+        found.update((0, month, day) for day in range(28 if month == 2 else 30, 32))
     try:
         hasty = not text.isascii() or not _RELATIVES.isdisjoint(said_in(text))
         for match in _RELATIVE.finditer(text) if hasty else ():

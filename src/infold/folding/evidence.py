@@ -223,6 +223,8 @@ def _umlauts(text: str) -> Iterable[str]:
 def stems_of(text: str) -> frozenset[str]:
     """The content stems of a text; pairs of characters where words are not parted."""
     found = words.__wrapped__(text)
+    if british := [word for word in found if "our" in word and len(word) > 5]:
+        found |= {word.replace("our", "or") for word in british}
     wide = [word for word in found if not word.isascii() and any("\u3400" <= ch <= "\u9fff" for ch in word)]
     if not wide:
         return found
@@ -288,6 +290,16 @@ def cites(reference: str, evidence: Evidence, loosely: bool = True) -> bool:
     if digits:
         return _stands(digits, evidence.digits)
     return bool(compact) and compact[:2] in evidence.folded and _loosely(compact).search(evidence.folded) is not None
+
+
+def has_digits(written: str, evidence: Evidence) -> bool:
+    """Whether a text has a figure of three digits or more, be it with letters before it: 1782 of LH1782."""
+    return len(written) > 2 and written.isdigit() and _figure(written).search(evidence.folded) is not None
+
+
+@functools.lru_cache(maxsize=1024)
+def _figure(written: str) -> re.Pattern[str]:
+    return re.compile(rf"(?<![\d.,]){written}(?![\d])")
 
 
 @functools.lru_cache(maxsize=1024)

@@ -179,6 +179,8 @@ class Grounds:
         """Texts that have a number as part of a date or a time, or written just so."""
         value = number.values[0]
         having: set[int] = set()
+        if value == 1 and number.nouns:  # "a toddler"
+            having.update(at for at, one in enumerate(self.documents) if number.nouns & one.evidence.stems)
         if not number.unit and value % 1 == 0:
             having.update(self.years.get(int(value), ()))
             if value <= 24:

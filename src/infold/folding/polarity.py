@@ -111,19 +111,20 @@ _IMPLICIT = frozenset(
     "expired due open waiting against contrary averse stop otherwise but unlike different mind avoid without sick ill defekt kaputt "
     "nur solo seulement zu trop weniger moins menos leer aus off lacks lack needs waived already enough".split()
 )
-_PREFIXED = re.compile(r"(?:un|in|im|non|dis|ir|il|mis|anti|de)-?[a-z]{4,}$|[a-z]+(?:less|-free)$")
+_PREFIXED = re.compile(r"(?:un|in|im|non|dis|ir|il|mis|anti|de)-?[a-z]{4,}$|[a-z]+(?:less|-free|-averse|-proof)$")
 _HAN_HEDGE, _HAN_FIRM = re.compile("可能|也许|考虑"), re.compile("决定|必须")
 _OPEN = re.compile(
     r"(?:n't|\bnot) (?:yet )?(?:sure|certain|decided|clear|settled)\b|\b(?:not (?:yet )?(?:sure|certain|decided|clear)|undecided)\b"
 )
 _IDIOMATIC = frozenset("no not n't nothing off offs whether undecided oder non why or day cut drop time nor".split())
+_TO = re.compile(r"(\bprefer\w* (?!to\b)(?:\S+ ){1,5}?)to\b")
 _THAN = re.compile(r"\bthan\b")
 _OVER = re.compile(r"\bover\b")
 _CHOOSING = frozenset(
     "prefer prefers preferred choose chose chosen pick picks picked favour favours favor favors like likes wins won voted "
     "agreed decided went going settled opted selected".split()
 )
-_OPPOSING = frozenset("instead rather against over place lieu opposed".split())
+_OPPOSING = frozenset("prefer prefers preferred instead rather against over place lieu opposed".split())
 _SHORT = {
     f"{word}n't": (word, "n't")
     for word in "do does did is are was were has have had would could should must need ai".split()
@@ -207,6 +208,8 @@ def _plain(sentence: str, said: set[str]) -> str:
     plain = _AGAINST.sub(" ; unlike ", _IDIOMS.sub(" ", sentence))
     if "than" in said and ("rather" in said or "prefer" in said or "sooner" in said):
         plain = _THAN.sub(" ; unlike ", plain)
+    if "to" in said and not said.isdisjoint(("prefer", "prefers", "preferred")):
+        plain = _TO.sub(r"\1 ; unlike ", plain)
     if "over" in said and (sum(map(str.isalpha, said)) < 8 or not said.isdisjoint(_CHOOSING)):
         plain = _OVER.sub(" ; unlike ", plain)
     return plain.replace("no longer", "not").replace("any longer", "").replace("no one", "nobody")
@@ -251,7 +254,7 @@ def _breaks(part: str, coming: Sequence[str], words: Sequence[str]) -> bool:
 _TITLES = frozenset("dr mr ms mrs vs prof no st".split())
 _AND = frozenset(["and", "und", "et", "y"])
 _ENDS = frozenset(".;()–—\n!?。！？；")
-_PARTICIPLES = ("ed", "en", "ing", "able", "ible", "t", "ly")
+_PARTICIPLES = ("ed", "en", "ing", "able", "ible", "t", "ly", "ary", "ous", "ive", "ful", "ial", "happy")
 
 
 def _verbal(word: str) -> bool:

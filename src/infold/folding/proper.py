@@ -154,7 +154,7 @@ def _known(low: str, name: str, said: Collection[str], folded: str) -> bool:
         if low.removesuffix(ending) in said or low + ending in said:
             return True
     if name.isupper() and len(name) <= 6:
-        return _initials(low, folded)
+        return _initials(low, folded) or any(word[len(low) :].isdigit() and word.startswith(low) for word in said)
     if len(low) < 4:
         return False
     # Postgres and PostgreSQL, Italy and Italian: one begins like the other.
