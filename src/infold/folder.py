@@ -10,13 +10,14 @@ from typing import Any
 
 from infold.failpoints import reach
 from infold.folding.extractive import extract
-from infold.folding.merge import Change, fold_extractive, fold_text, roll_up
+from infold.folding.merge import Change, fold_extractive, fold_text, rebuild, roll_up
 from infold.items import LEAF, Candidate, Item, total_tokens
 from infold.ledger import calls as store_calls
 from infold.ledger import store
 from infold.ledger.rows import Event, FoldRow
 from infold.ledger.store import Connection
 from infold.messages import canonical_json
+from infold.policy import Policy
 from infold.rendering import memory_tokens
 from infold.state import State, load, marks_json, note_marks
 from infold.triggers import Marks, Plan, tighter
@@ -95,8 +96,15 @@ def request(connection: Connection, state: State, plan: Plan) -> Request:
     last = state.messages[plan.cut - 1].seq if plan.cut else state.row.cursor
     messages = store.messages_between(connection, state.row.key, first, last)
     depth = state.depth if replaced else state.depth + 1
+    if not messages and _worn(state.policy, base):
+        base = rebuild(base, store.leaves(connection, state.row.key), state.policy, state.row.folds + 1)
     job = Job(base, state.pins, tuple(messages), state.policy, state.row.folds + 1, depth)
     return Request(job, first, last, replaced, parent, state.row.version)
+
+
+def _worn(policy: Policy, items: Sequence[Item]) -> bool:
+    """Whether another rewrite would take a line too far from its messages, and there are leaves to go back to."""
+    return bool(policy.leaf_cap and policy.max_rewrites) and any(i.rewrites >= policy.max_rewrites for i in items)
 
 
 def _unwritten(state: State) -> tuple[int, int, str | None]:
@@ -152,7 +160,7 @@ def fold_written(
     )  # fmt: skip
     events.append(event)
     if written.second:  # the answer was over its cap: its shorter rewrite is a record of its own
-        again = fold_text(state.items, written.second, [], state.policy, state.row.folds + 1)
+        again = fold_text(state.items, written.second, [], state.policy, state.row.folds + 1, whole=True)
         state, event = commit(
             connection, state, again, plan.reason, state.marks, clock, author=SUMMARIZER, started=started,
             written=replace(written, narrative=None),

@@ -38,6 +38,8 @@ class Policy:
     cooldown: int = 4
     max_depth: int = 0
     """Most active records in a chain; 0 for no limit."""
+    max_rewrites: int = 0
+    """Most rewrites by a model between a line and its messages, where there are leaves to rebuild from; 0: no limit."""
     refresh_after: int = 0
     """`refresh` fires after so many messages at any ratio; 0 for never."""
     min_keep: int = 2
@@ -110,7 +112,7 @@ def _frozen(value: Any) -> Any:
 
 _RATIOS = ("token_ratio", "trigger_ratio", "reset_ratio", "keep_share", "chunk_share", "budget_share")
 _COUNTS = {
-    "keep": 0, "buffer": 0, "safety_turns": 1, "min_messages": 1, "cooldown": 0, "max_depth": 0, "refresh_after": 0,
+    "keep": 0, "buffer": 0, "safety_turns": 1, "min_messages": 1, "cooldown": 0, "max_depth": 0, "max_rewrites": 0, "refresh_after": 0,
     "min_keep": 0, "chunk_tokens": 1, "batch_at": 1, "batch": 1, "summary_cap": 16, "leaf_cap": 0, "rollup_count": 0,
     "rollup_tokens": 0, "rollup_keep": 0, "facts_cap": 0, "budget": 0,
 }  # fmt: skip

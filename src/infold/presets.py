@@ -95,6 +95,7 @@ DEFAULT = Policy(
     leaf_cap=250,
     rollup_tokens=500,
     rollup_keep=1,
+    max_rewrites=3,
     summary_cap=500,
     facts_cap=300,
     order=("system", "pins", "facts", "summary", "leaves", "bridge", "recent", "sources", "query"),

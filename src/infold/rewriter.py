@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from infold.errors import InfoldError, SummarizerError
 from infold.failpoints import reach
 from infold.folder import EXTRACTIVE, Clockwork, LostRaceError, Request, fold_instantly, fold_written, noted, request
+from infold.items import FACT
 from infold.ledger import calls as store
 from infold.ledger.rows import Event
 from infold.ledger.store import Connection
@@ -140,8 +141,7 @@ class Rewriter:
         newest = state.records[0] if state.records else None
         if newest is None or newest.author != EXTRACTIVE:
             return False
-        # A leaf has nothing to rewrite without messages, nor has an empty memory.
-        return newest.kind == "base" or bool(state.items and not state.policy.leaf_cap)
+        return newest.kind == "base" or any(item.layer != FACT for item in state.items)
 
     def _run(self, *, force: bool = False) -> bool:
         """Fold with the summarizer until nothing is due; what it does wrong leaves the chat as it was."""

@@ -13,7 +13,7 @@ from infold.folding.extractive import extract
 from infold.folding.gate import Verdict, judge
 from infold.folding.merge import fold_text
 from infold.folding.prompting import ITEMS, RECORD, TURNS, AnswerError, Proposal, Task, passes, prompts
-from infold.items import LONG, Candidate, Item, line_tokens, normal, render
+from infold.items import FACT, Candidate, Item, line_tokens, normal, render
 from infold.ledger.rows import Call
 from infold.messages import Message
 from infold.models.errors import BadAnswerError, TooLargeError, TransportError
@@ -55,7 +55,17 @@ class Job:
     @property
     def asks(self) -> bool:
         """Whether there is anything to write about: messages, or lines to rewrite."""
-        return bool(self.messages or (self.base and not self.policy.leaf_cap))
+        return bool(self.messages or any(item.layer != FACT for item in self.base))
+
+    @property
+    def cap(self) -> int:
+        """Most tokens of what is to be written."""
+        return self.policy.summary_cap if self.whole else self.policy.leaf_cap
+
+    @property
+    def whole(self) -> bool:
+        """Whether the summary is rewritten, rather than a leaf added to it."""
+        return not (self.policy.leaf_cap and self.messages)
 
 
 @dataclass(slots=True)
@@ -125,8 +135,7 @@ class Writer:
 
     def write(self, job: Job, log: Log) -> Written:
         """The job done, or its beginning where a later pass fails; the error of the first pass is raised."""
-        cap = job.policy.leaf_cap or job.policy.summary_cap
-        room = min(author.room(cap) for author in self._authors)
+        room = min(author.room(job.cap) for author in self._authors)
         waiting = deque((part, 0) for part in passes(job.messages, room) or [()])
         written = Written(job.base)
         while waiting:
@@ -153,13 +162,12 @@ class Writer:
 
     def _pass(self, job: Job, part: tuple[Message, ...], written: Written, log: Log) -> None:
         """One pass by the first author whose proposal stands the gate; its error is raised if none does."""
-        policy = job.policy
-        whole = not policy.leaf_cap
+        policy, whole = job.policy, job.whole
         task = Task(
-            tuple(item for item in written.items if item.layer == LONG) if whole else (),
+            tuple(item for item in written.items if item.layer != FACT) if whole else (),
             job.pins,
             part,
-            policy.leaf_cap or policy.summary_cap,
+            job.cap,
             job.depth,
             _LAYOUTS.get(policy.name, ITEMS),
             sum(message.tokens for message in part),
@@ -178,7 +186,7 @@ class Writer:
                 if isinstance(error, AnswerError | RejectedError | BadAnswerError):  # it would say the same again
                     self._answers.put(self._chat, author.label, task.key, proposal=None)
                 continue
-            change = fold_text(written.items, _counted(lines, task), found, policy, job.fold)
+            change = fold_text(written.items, _counted(lines, task), found, policy, job.fold, whole)
             written.items = change.items
             written.last = part[-1].seq if part else written.last
             written.passes += 1

@@ -89,13 +89,18 @@ def fold_extractive(memory: Sequence[Item], candidates: Sequence[Candidate], pol
 
 
 def fold_text(
-    memory: Sequence[Item], lines: Sequence[Candidate], facts: Sequence[Candidate], policy: Policy, fold: int
+    memory: Sequence[Item],
+    lines: Sequence[Candidate],
+    facts: Sequence[Candidate],
+    policy: Policy,
+    fold: int,
+    whole: bool,
 ) -> Change:
-    """Memory rewritten by a summarizer: its lines replace the summary, or become a new leaf."""
-    layer = LEAF if policy.leaf_cap else LONG
+    """Memory rewritten by a summarizer: its lines replace the whole summary, leaves and all, or become a new leaf."""
+    layer = LONG if whole else LEAF
     draft = _Draft(memory, fold)
     _conform(draft, policy)
-    replaced = () if layer == LEAF else tuple(item for item in draft.items.values() if item.layer == LONG)
+    replaced = tuple(item for item in draft.items.values() if item.layer != FACT) if whole else ()
     sources_of = {normal(item.text): item for item in replaced}
     for item in replaced:
         draft.remove(item.id)
@@ -135,6 +140,14 @@ def roll_up(memory: Sequence[Item], folds: Sequence[int], policy: Policy, fold: 
     for item in leaves:
         _absorb(draft, _again(item), LONG)
     return _finish(draft, memory, policy)
+
+
+def rebuild(memory: Sequence[Item], leaves: Sequence[Item], policy: Policy, fold: int) -> tuple[Item, ...]:
+    """The long summary made anew from the summaries of all folds, oldest first; facts stay."""
+    draft = _Draft([item for item in memory if item.layer == FACT], fold)
+    for item in leaves:
+        _absorb(draft, _again(item), LONG)
+    return _finish(draft, (), policy).items
 
 
 def _again(item: Item) -> Candidate:

@@ -9,7 +9,7 @@ from typing import Any
 
 from sqlalchemy import and_, bindparam, delete, func, insert, or_, select, update
 
-from infold.items import PINNED, Item
+from infold.items import LEAF, PINNED, Item
 from infold.ledger.database import Query
 from infold.ledger.rows import ChatRow, Event, FoldRow
 from infold.ledger.schema import calls, chats, events, folds, items, leases, messages, pins
@@ -273,6 +273,12 @@ _alive_at = Query(
     .order_by(items.c.key)
 )
 _all_items = Query(select(*_ITEM_COLUMNS, items.c.died).where(items.c.chat == P("of")).order_by(items.c.key))
+_leaves = Query(
+    select(*_ITEM_COLUMNS)
+    .join(folds, and_(folds.c.chat == items.c.chat, folds.c.n == items.c.born))
+    .where(items.c.chat == P("of"), items.c.layer == LEAF, folds.c.kind == "base", folds.c.superseded_by.is_(None))
+    .order_by(items.c.key)
+)
 _undo_folds = Query(delete(folds).where(folds.c.chat == P("of"), folds.c.n >= P("at")))
 _undo_superseded = Query(
     update(folds).where(folds.c.chat == P("of"), folds.c.superseded_by >= P("at")).values(superseded_by=None)
@@ -331,6 +337,11 @@ def items_at(connection: Connection, key: int, n: int) -> tuple[Item, ...]:
 def all_items(connection: Connection, key: int) -> list[tuple[Item, int | None]]:
     """Every item a chat ever had, with the fold that ended it."""
     return [(_item(row[:-1]), row[-1]) for row in _all_items(connection, of=key)]
+
+
+def leaves(connection: Connection, key: int) -> list[Item]:
+    """The leaf that each fold in force wrote, as it wrote it."""
+    return [_item(row) for row in _leaves(connection, of=key)]
 
 
 def first_fold_past(connection: Connection, key: int, seq: int) -> int | None:
