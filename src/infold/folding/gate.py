@@ -23,7 +23,7 @@ from infold.messages import Message
 _LONGEST = 80  # tokens of one line
 _TOO_LARGE = 2  # times the cap
 _CONFIDENT = 0.75  # a statement from here on is not left out
-_OLD_SHARE, _NEW_SHARE = 0.5, 0.34  # of the telling words: to count as said by a line
+_OLD_SHARE, _NEW_SHARE = 0.5, 0.3  # of the telling words: to count as said by a line
 _MOST_SOURCES = 6
 _DETAIL = 120
 

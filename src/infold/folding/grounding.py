@@ -15,6 +15,7 @@ from infold.folding.evidence import (
     claims_of,
     evidence_of,
     evidence_of_text,
+    has_digits,
     language_of,
     stems_of,
 )
@@ -185,7 +186,11 @@ class Grounds:
             having.update(self.years.get(int(value), ()))
             if value <= 24:
                 having.update(at for at, one in enumerate(self.documents) if _hour(int(value), one.evidence))
-        return having or self._having(number.text)
+        return having or {
+            at
+            for at, one in enumerate(self.documents)
+            if cites(number.text, one.evidence, False) or has_digits(number.text, one.evidence)
+        }
 
     def _counted_so(self, number: Number) -> set[int]:
         """Texts that have just so many of something."""

@@ -23,7 +23,7 @@ _REFUSAL = re.compile(
     re.IGNORECASE,
 )
 _REPLY = re.compile(
-    r"^\W*(?:sure|certainly|of course|absolutely|great|okay|ok|got it|understood|thanks|thank you|no problem|here(?:'s| is| are)|below is|i hope|hope this|happy to|glad to|alright)\b(?:[,!.:]|\s(?:the|your|a|an|this|summary|to|thing|for)\b)"
+    r"^\W*(?:sure|certainly|of course|absolutely|thanks|thank you|no problem|here(?:'s| is| are)|below is|i hope|hope this|happy to|glad to)\b(?:[,!.:]|\s(?:the|your|a|an|this|summary|to|thing|for)\b)"
     r"|\bi(?:'d| would)(?: be)? (?:happy|glad|love|recommend|suggest|like) to\b|\bi (?:recommend|suggest|hope|think you)\b|\blet me know\b|\bfeel free to\b|\bplease (?:let me|note that|don't hesitate|feel free|provide)\b"
     r"|\b(?:do|would|can|could|should|will|did|are|have) you\b.*\?|\byou (?:should|can|could|may|might|need|must|will|want|have|are|asked|said|mentioned|told|prefer|would)\b|\byou(?:'re|'ll|'ve|'d)\b"
     r"|\bi(?:'ve| have) (?:summari[sz]ed|updated|created|written|included|added)\b|\bi(?:'ll| will) (?:now |also )?(?:help|summari[sz]e|update|provide|assist)\b|\byour\b(?! (?:turn|mom)\b)|\bhere is (?:the|a|your)\b|\bin summary,|\bthis summary\b|\bthe (?:above|following) (?:summary|conversation)\b",

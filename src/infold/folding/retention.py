@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from infold.folding.evidence import Evidence, cites, claims_of, evidence_of_text
+from infold.folding.evidence import Evidence, cites, claims_of, evidence_of_text, has_digits
 from infold.folding.likeness import alike, subject, telling, words
 from infold.folding.merge import Change, fold_extractive
 from infold.folding.polarity import opposed
@@ -88,7 +88,11 @@ def _claims(text: str, evidence: Sequence[Evidence]) -> bool:
     values = {value for one in evidence for number in one.numbers for value in (*number.values, *number.bases)}
     days = {day for one in evidence for day in one.days}
     return (
-        all(not values.isdisjoint((*number.values, *number.bases)) for number in claims.numbers)
+        all(
+            not values.isdisjoint((*number.values, *number.bases))
+            or any(has_digits(number.text, one) for one in evidence)
+            for number in claims.numbers
+        )
         and all(any(day[1:] == other[1:] for day in dated.days for other in days) for dated in claims.dates)
         and all(any(cites(reference, one) for one in evidence) for reference in claims.references)
         and all(any(known(name, one.words, one.folded) for one in evidence) for name in claims.names)
