@@ -78,7 +78,7 @@ def judged(text: str, by_user: bool) -> Reading | None:
     """A sentence as it is read; None where there is nothing in it at all."""
     low, asks = text.lower(), text.endswith("?")
     said, found = words_of(low), tokens(text)
-    seen = {*features(found)}
+    seen = features(found)
     value = worth_of(seen, by_user) + (STATED if by_user and _STATES_VALUE.match(low) and _EXACT & {*found} else 0)
     if value < CLOSING_LEAST and said.isdisjoint(CLOSERS) and not (asks and by_user):
         return None
