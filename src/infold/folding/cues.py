@@ -233,6 +233,10 @@ def _table(text: str) -> dict[str, list[Cue]]:
 
 
 _CUES = _table(_TABLE)
+_CUES_OF = {
+    kind: {word: own for word, cues in _CUES.items() if (own := [cue for cue in cues if cue.kind == kind])}
+    for kind in {cue.kind for cues in _CUES.values() for cue in cues}
+}
 _ABROAD = _table(_FOREIGN)
 # Words that can say that something is done or answered.
 CLOSERS = frozenset(
@@ -255,19 +259,29 @@ def weigh(low: str, words: frozenset[str], abroad: bool = False) -> dict[str, in
     """The kinds a clause shows signs of, each with its weight; `low` is the clause in lower case, `words` its words."""
     found: dict[str, int] = {}
     table = _ABROAD if abroad else _CUES
-    for word in table.keys() & words:
-        for cue in table[word]:
-            if found.get(cue.kind, 0) < cue.weight and (not cue.source or cue.pattern.search(low)):
-                found[cue.kind] = cue.weight
+    for cue in {cue for word in table.keys() & words for cue in table[word]}:
+        if found.get(cue.kind, 0) < cue.weight and (not cue.source or cue.pattern.search(low)):
+            found[cue.kind] = cue.weight
     if not low.isascii() and _ASIAN_TEXT.search(low):
         found.update((kind, 3) for kind, pattern in _ASIAN if pattern.search(low))
     return found
 
 
+def says(low: str, words: frozenset[str], kind: str, least: int) -> bool:
+    """Whether a clause shows a sign of one kind that weighs so much: what `weigh` finds, without the other kinds."""
+    table = _CUES_OF.get(kind)
+    if table is not None:
+        for word in table.keys() & words:
+            for cue in table[word]:
+                if cue.weight >= least and (not cue.source or cue.pattern.search(low)):
+                    return True
+    return not low.isascii() and kind in weigh(low, frozenset())  # the marks of Chinese are no words
+
+
 def asks(text: str) -> bool:
     """Whether a line says that something is not known yet."""
     low = text.lower()
-    return text.endswith("?") or weigh(low, words_of(low)).get("question", 0) >= 2
+    return text.endswith("?") or says(low, words_of(low), "question", 2)
 
 
 # Common small words, by which English is told from what only looks like it.

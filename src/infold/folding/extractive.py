@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 
 from infold.folding.abroad import read_abroad
-from infold.folding.cues import foreign, weigh, words_of
+from infold.folding.cues import foreign, says, words_of
 from infold.folding.judge import tokens, worth
 from infold.folding.likeness import GENERIC, words
 from infold.folding.reading import INTERROGATIVE, Reading, judged
@@ -120,7 +120,7 @@ class _Reader:
                 gone = low[:_REMEMBERED] if kind == "reversal" else ""
                 self._add(_SECTION[kind], line, kind in _LASTING, gone, confidence=FOREIGN_CONFIDENCE)
             return
-        reading = judged(text, self.by_user)
+        reading = judged(text, low, said, self.by_user)
         if reading is None:
             return
         if reading.kind:
@@ -208,8 +208,8 @@ class _Reader:
             return text
         value: list[float] = []
         for part in parts:
-            found = tokens(part)
-            outright = weigh(part.lower(), words_of(part.lower())).get(kind, 0) >= 3
+            found, low = tokens(part), part.lower()
+            outright = says(low, words_of(low), kind, 3)
             point = long and _PREDICATE.match(part) is not None  # what a winding sentence comes to in the end
             value.append(worth(found, self.by_user) + exactness(found) + 2 * outright + 4 * point)
         best = value.index(max(value))

@@ -180,7 +180,7 @@ def kinds_of(seen: set[str], by_user: bool, cues: list[str]) -> tuple[str, str, 
     votes = sums.unpack(sum(known).to_bytes(sums.size, "big"))
     zero, norm = ZERO * len(known), 1 / math.sqrt(len(known) + 1) / 100
     scores = [own + norm * (mine - zero) for own, mine in zip(model.kinds_bias, votes, strict=True)]
-    top, apart = max(scores), max(scores) - scores[reversal]
-    first = scores.index(top)
+    first = scores.index(max(scores))
+    apart = scores[first] - scores[reversal]
     scores[first] = -math.inf
     return labels[first], labels[scores.index(max(scores))], apart

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from infold.folding.cues import CLOSERS, cue_names, weigh, words_of
+from infold.folding.cues import CLOSERS, cue_names, says, weigh, words_of
 from infold.folding.judge import features, kinds_of, tokens, worth_of
 
 # Worth of a sentence that is kept, of a user and of an assistant: what an assistant says is rarely about the user's affairs.
@@ -74,25 +74,29 @@ _EXACT = frozenset(["§id", "§amount", "§date"])
 STATED = 1.5  # what "the launch date is 14 March" adds
 
 
-def judged(text: str, by_user: bool) -> Reading | None:
-    """A sentence as it is read; None where there is nothing in it at all."""
-    low, asks = text.lower(), text.endswith("?")
-    said, found = words_of(low), tokens(text)
+def judged(text: str, low: str, said: frozenset[str], by_user: bool) -> Reading | None:
+    """A sentence as it is read (`low`: in lower case, `said`: its words); None where there is nothing in it at all."""
+    asks, found = text.endswith("?"), tokens(text)
     seen = features(found)
     value = worth_of(seen, by_user) + (STATED if by_user and _STATES_VALUE.match(low) and _EXACT & {*found} else 0)
-    if value < CLOSING_LEAST and said.isdisjoint(CLOSERS) and not (asks and by_user):
-        return None
+    if value < CLOSING_LEAST:
+        if said.isdisjoint(CLOSERS) and not (asks and by_user):
+            return None
+        if not asks:  # it closes something at best
+            closes = says(low, said, "done", 2) or says(low, said, "answer", 2)
+            return Reading(text, low, {}, "", "", value, True, True) if closes else None
     weights = weigh(low, said)
-    # Only outright words can lift what is worth too little: without them it closes something at best.
-    lost = value < CLOSING_LEAST or (value < min(LEAST[by_user], SHORT_LEAST) and max(weights.values(), default=0) < 2)
-    if lost and not asks:
-        closes = weights.get("done", 0) >= 2 or weights.get("answer", 0) >= 2
-        return Reading(text, low, weights, "", "", value, True, True) if closes else None
+    # Only outright words can lift what is worth too little.
+    if value < min(LEAST[by_user], SHORT_LEAST) and max(weights.values(), default=0) < 2 and not asks:
+        return None
     kind, other, apart = kinds_of(seen, by_user, cue_names(weights))
     reading = Reading(text, low, weights, kind, other, value, False, apart >= STEADY)
     if asks and not _states(reading):
         head = text.rpartition(",")[0]  # "Just sent it, anything else?"
-        return judged(head, by_user) if head and not INTERROGATIVE.match(head) and not weights.get("request") else None
+        if not head or INTERROGATIVE.match(head) or weights.get("request"):
+            return None
+        low = head.lower()
+        return judged(head, low, words_of(low), by_user)
     _settle(reading, said, by_user)
     if reading.weight("request") >= 3 and reading.kind not in _ASKABLE and reading.weight("reversal") < 3:
         return None
