@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from functools import cached_property
+from functools import cached_property, lru_cache
+from itertools import chain
 
 _TABLE = r"""
 # Decisions
@@ -260,7 +261,12 @@ _ASIAN_TEXT = re.compile(r"[\u3400-\u9fff]")
 
 def words_of(low: str) -> frozenset[str]:
     """The words of a text in lower case, as cues know them."""
-    return frozenset(_WORD.findall(low))
+    return frozenset(chain.from_iterable(map(_words, low.split())))
+
+
+@lru_cache(maxsize=8192)
+def _words(part: str) -> list[str]:
+    return _WORD.findall(part)
 
 
 def weigh(low: str, words: frozenset[str], abroad: bool = False) -> dict[str, int]:
@@ -310,12 +316,17 @@ def foreign(low: str, words: frozenset[str]) -> bool:
     """Whether a sentence is in another language than English, as far as small words and letters tell."""
     if not low.isascii() and _ASIAN_TEXT.search(low):
         return True
-    english, elsewhere = len(words & _ENGLISH), len(words & _ELSEWHERE)
-    return elsewhere > english or (
-        not english and not _ABROAD.keys().isdisjoint(words) and bool(weigh(low, words, True))
-    )
+    if not words.isdisjoint(_ENGLISH):
+        return not words.isdisjoint(_ELSEWHERE) and len(words & _ELSEWHERE) > len(words & _ENGLISH)
+    return not words.isdisjoint(_ELSEWHERE) or (not words.isdisjoint(_ABROAD) and bool(weigh(low, words, True)))
 
 
 def cue_names(weights: dict[str, int]) -> list[str]:
     """Cues as the judge knows them."""
-    return [f"cue {kind} {weight}" for kind, weight in weights.items()] + [f"cue {kind}" for kind in weights]
+    return [*chain.from_iterable(map(_names, weights.items()))]
+
+
+@lru_cache(maxsize=256)
+def _names(weighed: tuple[str, int]) -> tuple[str, str]:
+    kind, weight = weighed
+    return f"cue {kind} {weight}", f"cue {kind}"

@@ -136,8 +136,11 @@ class _Reader:
             sentence = f"{previous} {sentence}"
         whole = told
         told, gone = _turned(reading, whole, sentence, self.by_user)
-        follows = reading.kind in ("decision", "reversal") or (reading.kind == "fact" and anew(sentence))
-        if follows and previous and self.overturned == previous:
+        if (
+            previous
+            and self.overturned == previous
+            and (reading.kind in ("decision", "reversal") or (reading.kind == "fact" and anew(sentence)))
+        ):
             if self.found and self.kept == previous:
                 self.found.pop()  # two sentences, one change
             gone, reading.kind = f"{previous[:_REMEMBERED].lower()} {gone}".strip(), "reversal"
@@ -154,8 +157,8 @@ class _Reader:
         elif reading.kind == "decision" and not gone and self.kept == previous and self._last_is("decisions"):
             line = shorten(f"{self.found.pop().text}; {line}", f"{previous} {sentence}")  # two sentences, one decision
         self.kept = self.previous
-        doubtful = not reading.steady or bygone(sentence) or anew(sentence)
-        doubts = doubtful and not gone and reading.kind not in ("commitment", "question")
+        may_doubt = not gone and reading.kind not in ("commitment", "question")
+        doubts = may_doubt and (not reading.steady or bygone(sentence) or anew(sentence))
         self._add(
             section,
             line,
@@ -237,11 +240,16 @@ def _turned(reading: Reading, told: str, sentence: str, by_user: bool) -> tuple[
         return told, ""
     holds, gone = outcome(told)
     changes = kind in _TURNING or (kind not in ("commitment", "question") and holds != told and anew(holds))
-    before, after = tokens(told), tokens(holds)
-    if not changes or any(before.count(shape) > after.count(shape) for shape in ("§id", "§amount")):
+    if not changes or (holds != told and _loses(told, holds)):
         return told, ""
     reading.kind = "reversal"
     return holds, gone or sentence[:_REMEMBERED].lower()
+
+
+def _loses(told: str, holds: str) -> bool:
+    """Whether a reference or an amount is left out."""
+    before, after = tokens(told), tokens(holds)
+    return any(before.count(shape) > after.count(shape) for shape in ("§id", "§amount"))
 
 
 def _says_something(line: str, reading: Reading, turned: bool) -> bool:
@@ -249,7 +257,7 @@ def _says_something(line: str, reading: Reading, turned: bool) -> bool:
     shapes = tokens(line)
     content = sum(not word[0].isdigit() for word in words(line) - GENERIC)
     exact = not _EXACTLY.isdisjoint(shapes) or (content > 0 and "§date" in shapes)
-    if _UNSAID.search(line) or (content < 2 and not exact and len(shapes) < 8 and reading.top < 3):
+    if _UNSAID.search(line[-8:]) or (content < 2 and not exact and len(shapes) < 8 and reading.top < 3):
         return False
     if exact or (content and reading.kind in ("question", "commitment")):
         return True

@@ -78,7 +78,9 @@ def judged(text: str, low: str, said: frozenset[str], by_user: bool) -> Reading 
     """A sentence as it is read (`low`: in lower case, `said`: its words); None where there is nothing in it at all."""
     asks, found = text.endswith("?"), tokens(text)
     seen = features(found)
-    value = worth_of(seen, by_user) + (STATED if by_user and _STATES_VALUE.match(low) and _EXACT & {*found} else 0)
+    value = worth_of(seen, by_user)
+    if by_user and not _EXACT.isdisjoint(seen) and _STATES_VALUE.match(low):
+        value += STATED
     if value < CLOSING_LEAST:
         if said.isdisjoint(CLOSERS) and not (asks and by_user):
             return None
@@ -160,8 +162,7 @@ def _push(reading: Reading) -> float:
 def _reconsider(reading: Reading) -> None:
     """Kinds that are easily taken for each other."""
     weight = reading.weight
-    due = _DUE.search(reading.low) is not None
-    if reading.kind == "commitment" and weight("done") >= 3 and not due:
+    if reading.kind == "commitment" and weight("done") >= 3 and not _DUE.search(reading.low):
         reading.kind = "done"
     if reading.kind == "done" and weight("reversal") >= 3 and (weight("done") < 3 or weight("decision") >= 2):
         reading.kind = "reversal"
@@ -170,7 +171,7 @@ def _reconsider(reading: Reading) -> None:
         reading.kind = reading.other if reading.other not in ("question", "commitment", "done") else "fact"
     if reading.kind != "reversal" or weight("decision") >= 2:
         return
-    if weight("commitment") >= 3 and due:
+    if weight("commitment") >= 3 and _DUE.search(reading.low):
         reading.kind = "commitment"  # "Kenji will cancel the subscription by Friday"
     elif _NOT_WHEN.search(reading.low) or (
         (weight("constraint") >= 3 or _NO_LONGER.search(reading.low)) and "," not in reading.text

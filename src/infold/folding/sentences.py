@@ -12,8 +12,7 @@ _MINE = re.compile(r"^[ \t]*(?:user|human|me)[ \t]*:[ \t]+", re.IGNORECASE | re.
 _THEIRS = re.compile(r"^[ \t]*(?:assistant|ai|bot|system)[ \t]*:.*$", re.IGNORECASE | re.MULTILINE)
 _END = re.compile(r"[.!?\n。！？；][\"')\]\s]*")
 _ABBREVIATION = re.compile(
-    r"(?:^|[\s(])(?:[a-zA-Z]|e\.g|i\.e|mr|mrs|ms|dr|prof|no|nr|st|vs|etc|approx|ca|max|min|tel|ref|inc|ltd|z\.b|d\.h|bzw|usw|sra?|p\.s)$",
-    re.IGNORECASE,
+    r"(?:^|[\s(])(?:[a-z]|e\.g|i\.e|mr|mrs|ms|dr|prof|no|nr|st|vs|etc|approx|ca|max|min|tel|ref|inc|ltd|z\.b|d\.h|bzw|usw|sra?|p\.s)$",
 )
 _LIST_MARK = re.compile(r"^\s*(?:[-*•–]|\d{1,2}[.)])\s+|\*\*|`|^#+\s")
 _MARKS = frozenset("-*•–#0123456789")
@@ -58,7 +57,7 @@ def sentences(text: str) -> list[str]:
             if (
                 text[mark.start()] == "."
                 and "\n" not in mark[0]
-                and _ABBREVIATION.search(text[max(0, mark.start() - 8) : mark.start()])
+                and _ABBREVIATION.search(text[max(0, mark.start() - 8) : mark.start()].lower())
             ):
                 continue
         found.append(text[start:end].strip())
