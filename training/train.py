@@ -17,8 +17,8 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
-from infold.folding.cues import cue_names, weigh, words_of
-from infold.folding.judge import ZERO, features, tokens
+from infold.folding.cues import cue_names, weigh
+from infold.folding.judge import ZERO, features, tokens, words_of
 from infold.folding.telling import lead_stripped
 
 HERE = Path(__file__).parent

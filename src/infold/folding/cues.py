@@ -8,9 +8,11 @@ rule, 1 hints at it. Patterns see a clause in lower case.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Set
 from functools import cached_property, lru_cache
 from itertools import chain
+
+from infold.folding.judge import words_of
 
 _TABLE = r"""
 # Decisions
@@ -255,21 +257,10 @@ _ASIAN = [
     (kind.strip(), re.compile(pattern.strip()))
     for kind, _, pattern in (line.partition("|") for line in _CHINESE.strip().splitlines())
 ]
-_WORD = re.compile(r"[\w'-]+")
 _ASIAN_TEXT = re.compile(r"[\u3400-\u9fff]")
 
 
-def words_of(low: str) -> frozenset[str]:
-    """The words of a text in lower case, as cues know them."""
-    return frozenset(chain.from_iterable(map(_words, low.split())))
-
-
-@lru_cache(maxsize=8192)
-def _words(part: str) -> list[str]:
-    return _WORD.findall(part)
-
-
-def weigh(low: str, words: frozenset[str], abroad: bool = False) -> dict[str, int]:
+def weigh(low: str, words: Set[str], abroad: bool = False) -> dict[str, int]:
     """The kinds a clause shows signs of, each with its weight; `low` is the clause in lower case, `words` its words."""
     found: dict[str, int] = {}
     table = _ABROAD if abroad else _CUES
@@ -281,7 +272,7 @@ def weigh(low: str, words: frozenset[str], abroad: bool = False) -> dict[str, in
     return found
 
 
-def says(low: str, words: frozenset[str], kind: str, least: int) -> bool:
+def says(low: str, words: Set[str], kind: str, least: int) -> bool:
     """Whether a clause shows a sign of one kind that weighs so much: what `weigh` finds, without the other kinds."""
     table = _CUES_OF.get(kind)
     if table is not None:
@@ -295,7 +286,7 @@ def says(low: str, words: frozenset[str], kind: str, least: int) -> bool:
 def asks(text: str) -> bool:
     """Whether a line says that something is not known yet."""
     low = text.lower()
-    return text.endswith("?") or says(low, words_of(low), "question", 2)
+    return text.endswith("?") or says(low, words_of(text), "question", 2)
 
 
 # Common small words, by which English is told from what only looks like it.
@@ -312,7 +303,7 @@ _ELSEWHERE = frozenset(
 )
 
 
-def foreign(low: str, words: frozenset[str]) -> bool:
+def foreign(low: str, words: Set[str]) -> bool:
     """Whether a sentence is in another language than English, as far as small words and letters tell."""
     if not low.isascii() and _ASIAN_TEXT.search(low):
         return True

@@ -7,8 +7,8 @@ import re
 from collections.abc import Sequence
 
 from infold.folding.abroad import read_abroad
-from infold.folding.cues import foreign, says, words_of
-from infold.folding.judge import tokens, worth
+from infold.folding.cues import foreign, says
+from infold.folding.judge import look, tokens, words_of, worth
 from infold.folding.likeness import GENERIC, words
 from infold.folding.reading import INTERROGATIVE, Reading, judged
 from infold.folding.reversals import anew, bygone, outcome
@@ -113,14 +113,14 @@ class _Reader:
         if len(text) < 4:
             return
         low = text.lower()
-        said = words_of(low)
+        found, said = look(text)
         if foreign(low, said):
             kind, line = read_abroad(text, low, said, text.endswith(("?", "？")), self.at)
             if kind:
                 gone = low[:_REMEMBERED] if kind == "reversal" else ""
                 self._add(_SECTION[kind], line, kind in _LASTING, gone, confidence=FOREIGN_CONFIDENCE)
             return
-        reading = judged(text, low, said, self.by_user)
+        reading = judged(text, low, found, said, self.by_user)
         if reading is None:
             return
         if reading.kind:
@@ -196,7 +196,7 @@ class _Reader:
         if reading.kind not in _LEANING or self.kept == previous or not 0 < len(previous) < 90:
             return False
         if previous.endswith("?"):
-            return reading.kind == "question" and "you" not in words_of(previous.lower())
+            return reading.kind == "question" and "you" not in words_of(previous)
         thin = len(words(told) - GENERIC) < 2 or _POINTS_BACK.match(reading.text) is not None
         return thin and worth(tokens(previous), self.by_user) > 0
 
@@ -211,8 +211,8 @@ class _Reader:
             return text
         value: list[float] = []
         for part in parts:
-            found, low = tokens(part), part.lower()
-            outright = says(low, words_of(low), kind, 3)
+            found, said = look(part)
+            outright = says(part.lower(), said, kind, 3)
             point = long and _PREDICATE.match(part) is not None  # what a winding sentence comes to in the end
             value.append(worth(found, self.by_user) + exactness(found) + 2 * outright + 4 * point)
         best = value.index(max(value))

@@ -9,8 +9,10 @@ import functools
 import gzip
 import json
 import math
+import re
 import struct
 from importlib.resources import files
+from itertools import chain
 from typing import Any, NamedTuple
 
 _UNITS = frozenset(
@@ -26,11 +28,47 @@ _DAYS = frozenset(
 _EDGES = ".,;:!?()[]{}\"“”«»'…*_<>"
 
 
+class _Word(NamedTuple):
+    """What a word is by itself; what it has nothing of is empty."""
+
+    opening: str
+    """Its token at the start of a sentence."""
+    within: str
+    measure: str
+    """What a number before it becomes."""
+    mark: str
+    ends: bool
+    """Whether it ends a sentence."""
+    said: list[str]
+    """The words in it, as they are said: lower case, without marks."""
+
+
+class _Words(dict[str, _Word]):
+    """All words met so far: most words of a sentence have been seen before."""
+
+    def __missing__(self, raw: str) -> _Word:
+        if len(self) >= _MOST_WORDS:
+            self.clear()
+        self[raw] = word = _word(raw)
+        return word
+
+
+_MOST_WORDS = 8192
+_known = _Words().__getitem__
+
+
 def tokens(sentence: str) -> list[str]:
     """The words of a sentence, lower case; names, figures, references and days only by what they are."""
+    return look(sentence)[0]
+
+
+def look(sentence: str) -> tuple[list[str], set[str]]:
+    """The tokens of a sentence, and its words as they are said."""
     found = ["^"]
+    every: list[str] = []
     first = True
-    for opening, within, measure, mark, ends in map(_word, sentence.split()):
+    for opening, within, measure, mark, ends, said in map(_known, sentence.split()):
+        every += said
         if within:
             if measure and found[-1] == "§n":
                 found[-1] = measure
@@ -42,19 +80,23 @@ def tokens(sentence: str) -> list[str]:
         if mark:
             found.append(mark)
     found.append("$")
-    return found
+    return found, {*every}
 
 
-@functools.lru_cache(maxsize=8192)
-def _word(raw: str) -> tuple[str, str, str, str, bool]:
-    """A word at the start of a sentence and within it, what a number before it becomes, its mark, whether it ends a sentence.
+def words_of(sentence: str) -> set[str]:
+    """The words of a sentence as they are said."""
+    return {*chain.from_iterable(word.said for word in map(_known, sentence.split()))}
 
-    Each is empty where there is none. Most words of a sentence have been seen before.
-    """
+
+_SAID = re.compile(r"[\w'-]+")
+
+
+def _word(raw: str) -> _Word:
+    said = _SAID.findall(raw.lower())
     word = raw if raw.isalpha() else raw.strip(_EDGES)
     low = word.lower()
     if not low:
-        return "", "", "", raw[0] if raw[0] in ":;(–—-" else "", False
+        return _Word("", "", "", raw[0] if raw[0] in ":;(–—-" else "", False, said)
     measure, opening = "", low
     if not low.isalpha() and (shape := _shape(raw, word, low)):
         opening = within = shape
@@ -65,7 +107,7 @@ def _word(raw: str) -> tuple[str, str, str, str, bool]:
         within = "§name" if word[0].isupper() and low not in _PRONOUN else low
         measure = "§amount" if low in _UNITS else ""
     last = raw[-1]
-    return opening, within, measure, last if last in ":;,?!" and len(raw) > 1 else "", last in ".!?"
+    return _Word(opening, within, measure, last if last in ":;,?!" and len(raw) > 1 else "", last in ".!?", said)
 
 
 def _shape(raw: str, word: str, low: str) -> str:
@@ -176,7 +218,7 @@ def kinds_of(seen: set[str], by_user: bool, cues: list[str]) -> tuple[str, str, 
     """What a sentence that is worth it is, what else it could be, and how far it is from being a reversal."""
     model = _model(by_user)
     labels, reversal, sums = _labels()
-    known = [*filter(None, map(model.kinds.get, seen.union(cues)))]
+    known = [*filter(None, map(model.kinds.get, chain(seen, cues)))]
     votes = sums.unpack(sum(known).to_bytes(sums.size, "big"))
     zero, norm = ZERO * len(known), 1 / math.sqrt(len(known) + 1) / 100
     scores = [own + norm * (mine - zero) for own, mine in zip(model.kinds_bias, votes, strict=True)]

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Set
 from dataclasses import dataclass
 
-from infold.folding.cues import CLOSERS, cue_names, says, weigh, words_of
-from infold.folding.judge import features, kinds_of, tokens, worth_of
+from infold.folding.cues import CLOSERS, cue_names, says, weigh
+from infold.folding.judge import features, kinds_of, look, worth_of
 
 # Worth of a sentence that is kept, of a user and of an assistant: what an assistant says is rarely about the user's affairs.
 LEAST = {True: 1.0, False: 1.0}
@@ -74,10 +75,12 @@ _EXACT = frozenset(["§id", "§amount", "§date"])
 STATED = 1.5  # what "the launch date is 14 March" adds
 
 
-def judged(text: str, low: str, said: frozenset[str], by_user: bool) -> Reading | None:
-    """A sentence as it is read (`low`: in lower case, `said`: its words); None where there is nothing in it at all."""
-    asks, found = text.endswith("?"), tokens(text)
-    seen = features(found)
+def judged(text: str, low: str, found: list[str], said: Set[str], by_user: bool) -> Reading | None:
+    """A sentence as it is read; None where there is nothing in it at all.
+
+    `low` is the sentence in lower case; `found` and `said` are its tokens and its words.
+    """
+    asks, seen = text.endswith("?"), features(found)
     value = worth_of(seen, by_user)
     if by_user and not _EXACT.isdisjoint(seen) and _STATES_VALUE.match(low):
         value += STATED
@@ -97,8 +100,7 @@ def judged(text: str, low: str, said: frozenset[str], by_user: bool) -> Reading 
         head = text.rpartition(",")[0]  # "Just sent it, anything else?"
         if not head or INTERROGATIVE.match(head) or weights.get("request"):
             return None
-        low = head.lower()
-        return judged(head, low, words_of(low), by_user)
+        return judged(head, head.lower(), *look(head), by_user)
     _settle(reading, said, by_user)
     if reading.weight("request") >= 3 and reading.kind not in _ASKABLE and reading.weight("reversal") < 3:
         return None
@@ -127,7 +129,7 @@ def _states(reading: Reading) -> bool:
     return wished and _ASKED_FOR.search(reading.text) is not None
 
 
-def _settle(reading: Reading, said: frozenset[str], by_user: bool) -> None:
+def _settle(reading: Reading, said: Set[str], by_user: bool) -> None:
     """Let outright words decide where they leave no doubt."""
     weight, kind = reading.weight, reading.kind
     if weight("preference") >= 2 and not said.isdisjoint(_LASTS) and kind in ("commitment", "decision", "goal"):
