@@ -254,10 +254,14 @@ def _loses(told: str, holds: str) -> bool:
 
 def _says_something(line: str, reading: Reading, turned: bool) -> bool:
     """Whether a line still means something to a reader who has not seen the chat."""
+    if _UNSAID.search(line[-8:]):
+        return False
     shapes = tokens(line)
+    if not _EXACTLY.isdisjoint(shapes):
+        return True
     content = sum(not word[0].isdigit() for word in words(line) - GENERIC)
-    exact = not _EXACTLY.isdisjoint(shapes) or (content > 0 and "§date" in shapes)
-    if _UNSAID.search(line[-8:]) or (content < 2 and not exact and len(shapes) < 8 and reading.top < 3):
+    exact = content > 0 and "§date" in shapes
+    if content < 2 and not exact and len(shapes) < 8 and reading.top < 3:
         return False
     if exact or (content and reading.kind in ("question", "commitment")):
         return True
@@ -266,7 +270,7 @@ def _says_something(line: str, reading: Reading, turned: bool) -> bool:
 
 def exactness(found: list[str]) -> float:
     """How much the tokens of a text name exactly."""
-    return min(sum(weight for shape, weight in _EXACT.items() if shape in found), 3)
+    return min(sum(_EXACT[shape] for shape in _EXACT.keys() & found), 3)
 
 
 def digest(message: Message, found: Sequence[Candidate] | None = None, chars: int = 110) -> str:

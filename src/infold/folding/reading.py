@@ -80,7 +80,12 @@ def judged(text: str, low: str, found: list[str], said: Set[str], by_user: bool)
 
     `low` is the sentence in lower case; `found` and `said` are its tokens and its words.
     """
-    asks, seen = text.endswith("?"), features(found)
+    asks = text.endswith("?")
+    if asks and INTERROGATIVE.match(text) and not _ASKED_FOR.search(text):
+        head = text.rpartition(",")[0]
+        if not head or INTERROGATIVE.match(head):
+            return None  # a question and no more, whatever its words weigh
+    seen = features(found)
     value = worth_of(seen, by_user)
     if by_user and not _EXACT.isdisjoint(seen) and _STATES_VALUE.match(low):
         value += STATED
