@@ -156,9 +156,7 @@ def shipped(models: dict[str, tuple[Model, Model]], labels: Sequence[str], commo
             "gate_bias": round(gate.bias[0] - gate.bias[1], 3),
             "gate": {name: margin for name, margin in margins.items() if abs(margin) >= 20},
             "kinds_bias": [round(own, 3) for own in kinds.bias],
-            "kinds": {
-                name: "".join(f"{ZERO + weight:08x}" for weight in w) for name, w in rounded.items() if any(w)
-            },
+            "kinds": {name: "".join(f"{ZERO + weight:08x}" for weight in w) for name, w in rounded.items() if any(w)},
         }
     return told
 

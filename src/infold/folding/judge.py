@@ -12,7 +12,7 @@ import math
 import re
 import struct
 from importlib.resources import files
-from itertools import chain
+from itertools import chain, pairwise
 from typing import Any, NamedTuple
 
 _UNITS = frozenset(
@@ -157,7 +157,7 @@ def _figure(raw: str, word: str) -> str:
 
 def features(found: list[str]) -> set[str]:
     """What the model looks at: words, and pairs of neighbours."""
-    return {*found[1:-1], *map(" ".join, zip(found, found[1:], strict=False))}
+    return {*found[1:-1], *map(" ".join, pairwise(found))}
 
 
 # Weights are whole hundredths, which add up the same in any order.

@@ -31,9 +31,7 @@ _YIELDS = re.compile(
     re.IGNORECASE,
 )
 _FIRST_OLD = re.compile(r"^(?:rather than|instead of|not|no(?: more)?) [^,;–—]{3,60}[,;–—] *(.{4,})$", re.IGNORECASE)
-_ANEW = re.compile(
-    r"\b(?:now|instead|after all|from now on|from here on|as of (?:today|now)|henceforth|this time)\b"
-)
+_ANEW = re.compile(r"\b(?:now|instead|after all|from now on|from here on|as of (?:today|now)|henceforth|this time)\b")
 _NOW = re.compile(
     r"\b(?:now|instead|it is|it's|it'll be|after all|from now on|becomes?|gets|makes? (?:it|that)|will be|back to)\b",
     re.IGNORECASE,
