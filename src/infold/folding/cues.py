@@ -39,7 +39,7 @@ reversal 3 | change changed changing changes | \b(?:chang(?:e|ed|es|ing)(?: (?:o
 reversal 3 | scrap scrapped scrapping scratch ditch ditched ditching drop dropped dropping bin binned binning axe axed shelve shelved abandon abandoned abandoning dump dumped cancel cancelled canceled kill killed killing nix nixed skip skipping toss tossed | \b(?:scrap|scratch|ditch|drop|bin|axe|shelv|abandon|dump|cancel|kill|nix|toss|skip)\w*\b
 reversal 3 | thought thoughts thinking reconsidered rethink rethought consideration reflection | \b(?:on second thoughts?|second thoughts|having thought|reconsidered|re-?th(?:ink|ought)|on reflection)\b
 reversal 3 | switch switched switching swap swapped swapping replace replaced replaces replacing substitute trade traded | \b(?:switch|swap|replac|substitut|trad)(?:e|es|ed|ing|ped|ping)?\b
-reversal 3 | out off dead longer anymore more history cancelled | \b(?:(?:is|are|was|'s|'re) (?:now )?(?:out|off|dead|history|gone|cancell?ed)\b(?! of (?:town|office|stock|milk))|no longer|not .{2,40} any ?more|any ?more)
+reversal 3 | out off dead longer anymore more history cancelled & out off dead gone history cancelled canceled longer any anymore | \b(?:(?:is|are|was|'s|'re) (?:now )?(?:out|off|dead|history|gone|cancell?ed)\b(?! of (?:town|office|stock|milk))|no longer|not .{2,40} any ?more|any ?more)
 reversal 3 | forget nevermind mind | \b(?:forget (?:about |the |what|that)|never ?mind)\b
 reversal 2 | actually after now but moved moving move back revert reverted reverting overruled overturned vetoed backed turns | \b(?:actually|after all|mov(?:e|ed|ing) (?:\w+ ){0,3}(?:to|from|away|over)|(?:go|going|went|back) (?:back )?to|revert\w*|overruled|overturned|vetoed|backed out)\b
 reversal 2 | not | ,? not (?:the )?[\w .-]{2,40}$|\bnot [\w -]+ (?:but|any)\b|\bnot going (?:with|for|to use)\b
@@ -264,7 +264,7 @@ def weigh(low: str, words: Set[str], abroad: bool = False) -> dict[str, int]:
     """The kinds a clause shows signs of, each with its weight; `low` is the clause in lower case, `words` its words."""
     found: dict[str, int] = {}
     table = _ABROAD if abroad else _CUES
-    for cue in {cue for word in table.keys() & words for cue in table[word]}:
+    for cue in {*chain.from_iterable(map(table.__getitem__, table.keys() & words))}:
         if found.get(cue.kind, 0) < cue.weight and not (cue.also and cue.also.isdisjoint(words)) and cue.find(low):
             found[cue.kind] = cue.weight
     if not low.isascii() and _ASIAN_TEXT.search(low):

@@ -73,12 +73,12 @@ def _joined(found: list[str]) -> list[str]:
     whole: list[str] = []
     for sentence in found:
         if whole and whole[-1].endswith("?"):
-            if len(whole[-1].split()) <= 6 and ":" not in whole[-1] and not INTERROGATIVE.match(whole[-1]):
+            if len(whole[-1].split(None, 6)) <= 6 and ":" not in whole[-1] and not INTERROGATIVE.match(whole[-1]):
                 whole[-1] = f"{whole[-1][:-1].rstrip()}: {sentence}"
                 continue
         elif (
             whole
-            and len(sentence.split()) <= (4 if len(whole[-1]) < 40 else 3)
+            and len(sentence.split(None, 4)) <= (4 if len(whole[-1]) < 40 else 3)
             and len(whole[-1]) < 120
             and not sentence.endswith("?")
             and not whole[-1].endswith(":")

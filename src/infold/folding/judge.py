@@ -28,19 +28,9 @@ _DAYS = frozenset(
 _EDGES = ".,;:!?()[]{}\"“”«»'…*_<>"
 
 
-class _Word(NamedTuple):
-    """What a word is by itself; what it has nothing of is empty."""
-
-    opening: str
-    """Its token at the start of a sentence."""
-    within: str
-    measure: str
-    """What a number before it becomes."""
-    mark: str
-    ends: bool
-    """Whether it ends a sentence."""
-    said: list[str]
-    """The words in it, as they are said: lower case, without marks."""
+# What a word is by itself: its token at the start of a sentence and within one, what a number before it becomes, its mark,
+# whether it ends a sentence, and the words in it as they are said. A plain tuple, which is unpacked fastest.
+_Word = tuple[str, str, str, str, bool, list[str]]
 
 
 class _Words(dict[str, _Word]):
@@ -85,7 +75,7 @@ def look(sentence: str) -> tuple[list[str], set[str]]:
 
 def words_of(sentence: str) -> set[str]:
     """The words of a sentence as they are said."""
-    return {*chain.from_iterable(word.said for word in map(_known, sentence.split()))}
+    return look(sentence)[1]
 
 
 _SAID = re.compile(r"[\w'-]+")
@@ -96,7 +86,7 @@ def _word(raw: str) -> _Word:
     word = raw if raw.isalpha() else raw.strip(_EDGES)
     low = word.lower()
     if not low:
-        return _Word("", "", "", raw[0] if raw[0] in ":;(–—-" else "", False, said)
+        return "", "", "", raw[0] if raw[0] in ":;(–—-" else "", False, said
     measure, opening = "", low
     if not low.isalpha() and (shape := _shape(raw, word, low)):
         opening = within = shape
@@ -107,7 +97,7 @@ def _word(raw: str) -> _Word:
         within = "§name" if word[0].isupper() and low not in _PRONOUN else low
         measure = "§amount" if low in _UNITS else ""
     last = raw[-1]
-    return _Word(opening, within, measure, last if last in ":;,?!" and len(raw) > 1 else "", last in ".!?", said)
+    return opening, within, measure, last if last in ":;,?!" and len(raw) > 1 else "", last in ".!?", said
 
 
 def _shape(raw: str, word: str, low: str) -> str:

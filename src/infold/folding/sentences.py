@@ -50,15 +50,12 @@ def sentences(text: str) -> list[str]:
     found: list[str] = []
     start = 0
     for mark in _END.finditer(text):
-        end = mark.end()
-        if text[mark.start()] in ".!?" and end < len(text):
-            if end - mark.start() == 1:
+        at, end = mark.span()
+        sign = text[at]
+        if sign in ".!?" and end < len(text):
+            if end - at == 1:
                 continue
-            if (
-                text[mark.start()] == "."
-                and "\n" not in mark[0]
-                and _ABBREVIATION.search(text[max(0, mark.start() - 8) : mark.start()].lower())
-            ):
+            if sign == "." and "\n" not in mark[0] and _ABBREVIATION.search(text[max(0, at - 8) : at].lower()):
                 continue
         found.append(text[start:end].strip())
         start = end
