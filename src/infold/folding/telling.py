@@ -95,11 +95,13 @@ _BASE_FORMS = frozenset(
 )
 _CONTRACTION = re.compile(r"\bI'(m|ve|ll|d)\b", re.IGNORECASE)
 _CONTRACTED = {"m": "is", "ve": "has", "ll": "will", "d": "would"}
-_I_VERB = re.compile(rf"(?<!Level )(?<!Part )(?<!Phase )(?<!Type )(?<!Class )\b[Ii] ((?:(?:{_ADVERBS}) )*)([\w']+)")
-_I = re.compile(r"(?<!Level )(?<!Part )(?<!Phase )(?<!Type )(?<!Class )\bI\b(?!\.)|(?<![\w'.-])i(?![\w'.-])")
-_MY = re.compile(r"(?:^|(?<=[.:;,–—] ))My\b|\b(?:my|mine)\b")
-_ME = re.compile(r"\b(?:me|myself)\b")
-_OWN = re.compile(r"\b(?:i|my|me|mine|myself)\b", re.IGNORECASE)
+# Each starts with a letter, for which the engine looks fast, and looks back from there.
+_NUMERAL = "".join(f"(?<!{name} {{0}})" for name in ("Level", "Part", "Phase", "Type", "Class"))  # not "Part I"
+_I_VERB = re.compile(rf"[Ii] (?<!\w[Ii] ){_NUMERAL.format('[Ii] ')}((?:(?:{_ADVERBS}) )*)([\w']+)")
+_I = re.compile(rf"I\b(?<!\wI){_NUMERAL.format('I')}(?!\.)|i(?![\w'.-])(?<![\w'.-]i)")
+_MY = re.compile(r"My\b(?:(?<=^My)|(?<=[.:;,–—] My))|m(?:y|ine)\b(?<!\wmy)(?<!\wmine)")
+_ME = re.compile(r"m(?:e|yself)\b(?<!\wme)(?<!\wmyself)")
+_OWN = re.compile(r"[im](?<!\w[im])(?:(?<=i)|(?<=m)(?:y|e|ine|yself))\b")
 _YOUR = ((re.compile(r"\byou're\b", re.IGNORECASE), "{} is"), (re.compile(r"\byou've\b", re.IGNORECASE), "{} has"), (re.compile(r"\byou'll\b", re.IGNORECASE), "{} will"), (re.compile(r"\byour\b", re.IGNORECASE), "{}'s"), (re.compile(r"(?<![\w-])you(?![\w-])(?! know| can't)", re.IGNORECASE), "{}"))  # fmt: skip
 
 
@@ -139,9 +141,11 @@ def tell(text: str, source: str, speaker: str, listener: str, kind: str, at: int
     if kind in ("decision", "reversal"):
         text = without_change(text)
         text = _DECIDED.sub("", text, count=1)
-    own = {word.lower() for word in _OWN.findall(text)}
+    low = text.lower()
+    own = {*_OWN.findall(low)}
     if "i" in own:
-        text = _CONTRACTION.sub(lambda m: f"{speaker} {_CONTRACTED[m[1].lower()]}", text)
+        if "'" in text:
+            text = _CONTRACTION.sub(lambda m: f"{speaker} {_CONTRACTED[m[1].lower()]}", text)
         text = _I_VERB.sub(lambda m: f"{speaker} {m[1]}{_verb(m[2])}", text)
         text = _I.sub(speaker, text)
     if own:
@@ -150,7 +154,7 @@ def tell(text: str, source: str, speaker: str, listener: str, kind: str, at: int
     if "you" in text or "You" in text:
         for pattern, said in _YOUR:
             text = pattern.sub(said.format(listener), text)
-    if any(map(text.lower().__contains__, _IDLE_WORDS)):
+    if any(map(low.__contains__, _IDLE_WORDS)):
         text = _IDLE.sub("", text)
     text = _ARTICLE.sub("", text, count=1)
     text = " ".join(text.split()).strip(" ,;:!.–—-\"'")
