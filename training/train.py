@@ -17,8 +17,8 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
-from infold.folding.cues import cue_names, weigh, words_of
-from infold.folding.judge import features, tokens
+from infold.folding.cues import cue_names, weigh
+from infold.folding.judge import ZERO, features, tokens, words_of
 from infold.folding.telling import lead_stripped
 
 HERE = Path(__file__).parent
@@ -78,8 +78,8 @@ def seen(sentence: str, cues: bool) -> list[str]:
     names = features(tokens(stripped))
     if cues:
         low = stripped.lower()
-        names += cue_names(weigh(low, words_of(low)))
-    return sorted(set(names))
+        names.update(cue_names(weigh(low, words_of(low))))
+    return sorted(names)
 
 
 class Model:
@@ -148,15 +148,15 @@ def shipped(models: dict[str, tuple[Model, Model]], labels: Sequence[str], commo
     told: dict[str, object] = {"labels": list(labels), "common": list(common)}
     for role, (gate, kinds) in models.items():
         margins = {name: round(100 * (w[0] - w[1])) for name, w in gate.weights.items()}
-        pairs = {
-            name: [[at, round(100 * weight)] for at, weight in enumerate(w) if abs(weight) >= 0.5]
+        rounded = {
+            name: [round(100 * weight) if abs(weight) >= 0.5 else 0 for weight in w]
             for name, w in kinds.weights.items()
         }
         told[role] = {
             "gate_bias": round(gate.bias[0] - gate.bias[1], 3),
             "gate": {name: margin for name, margin in margins.items() if abs(margin) >= 20},
             "kinds_bias": [round(own, 3) for own in kinds.bias],
-            "kinds": {name: found for name, found in pairs.items() if found},
+            "kinds": {name: "".join(f"{ZERO + weight:08x}" for weight in w) for name, w in rounded.items() if any(w)},
         }
     return told
 

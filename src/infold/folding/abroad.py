@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Set
 
 from infold.folding.cues import weigh
 from infold.folding.dates import resolve
@@ -21,7 +22,7 @@ _THIRD_PERSON = [
 ]  # fmt: skip
 
 
-def read_abroad(text: str, low: str, said: frozenset[str], asks: bool, at: int) -> tuple[str, str]:
+def read_abroad(text: str, low: str, said: Set[str], asks: bool, at: int) -> tuple[str, str]:
     """Kind and line of a sentence; both empty for what is not kept."""
     weights = weigh(low, said, abroad=True)
     known = [kind for kind in _ORDER if weights.get(kind, 0) >= 3 and (not asks or kind == "question")]

@@ -1,13 +1,18 @@
 """How people say what is worth keeping, and what is not: kind, weight, words of which one must be there, pattern. Pure data.
 
-A pattern is only tried where one of its words occurs; "-" means that the word alone is enough. Weights: 3 says it outright,
-2 says it as a rule, 1 hints at it. Patterns see a clause in lower case.
+A pattern is only tried where one of its words occurs, and one of those behind "&" where there are any; "-" means that the
+word alone is enough. A pattern with "^" in front is tried at the beginning only. Weights: 3 says it outright, 2 says it as a
+rule, 1 hints at it. Patterns see a clause in lower case.
 """
 
 from __future__ import annotations
 
 import re
-from functools import cached_property
+from collections.abc import Callable, Set
+from functools import cached_property, lru_cache
+from itertools import chain
+
+from infold.folding.judge import words_of
 
 _TABLE = r"""
 # Decisions
@@ -16,7 +21,7 @@ decision 3 | agreed approved ok'd okayed signed | \b(?:(?:we|they|everyone|every
 decision 3 | settled settling settle plumped opted opting opt landed | \b(?:settl(?:ed|ing|e) (?:on|for)|plumped for|opt(?:ed|ing)? for|landed on)\b
 decision 3 | chose chosen picked selected elected voted | \b(?:chose|chosen|(?:i|we|they|team|\w+)(?:'ve| have| has|'s)? (?:picked|selected|voted)|voted (?:for|on|to))\b
 decision 3 | go going went goes gone | \b(?:(?:go|going|went|gone|goes)(?: ahead)? with|go(?:ing)? for|went for)\b
-decision 3 | it | ^[^,:]{2,50}[ ,]it is\b|\bit(?:'s| is| will be| shall be|'ll be| has to be) (?:going to be )?\S+.* (?:for|then|now|from now)\b
+decision 3 | it & is it's it'll will shall has | (?:^[^,:]{2,50}[ ,]it is\b|\bit(?:'s| is| will be| shall be|'ll be| has to be) (?:going to be )?\S+.* (?:for|then|now|from now)\b)
 decision 2 | let's lets | \blet'?s (?:go|use|book|take|pick|do|keep|stick|switch|make|drop|cancel|move|order|buy|hire|set|call it|have|get|say|run|serve|paint|build|host|try|start|plan on|stay|settle)\b
 decision 2 | we'll we will i'll shall we're we'd | \b(?:(?:we|i)(?:'ll| will| shall|'re going to|'m going to| are going to) (?:use|take|keep|stick|switch|run|host|hold|serve|paint|build|stay|have|do|be using|be taking|be doing|be going|adopt|standardi[sz]e|deploy on|wear|buy|rent|hire|get|fly|travel|store|write it in))\b
 decision 2 | using taking doing keeping sticking adopting choosing picking getting | \b(?:we|i|they|team)(?:'re|'m| are| am| is|'s)(?: now| both| all)? (?:using|taking|doing|keeping|sticking|adopting|choosing|picking|getting)\b
@@ -34,7 +39,7 @@ reversal 3 | change changed changing changes | \b(?:chang(?:e|ed|es|ing)(?: (?:o
 reversal 3 | scrap scrapped scrapping scratch ditch ditched ditching drop dropped dropping bin binned binning axe axed shelve shelved abandon abandoned abandoning dump dumped cancel cancelled canceled kill killed killing nix nixed skip skipping toss tossed | \b(?:scrap|scratch|ditch|drop|bin|axe|shelv|abandon|dump|cancel|kill|nix|toss|skip)\w*\b
 reversal 3 | thought thoughts thinking reconsidered rethink rethought consideration reflection | \b(?:on second thoughts?|second thoughts|having thought|reconsidered|re-?th(?:ink|ought)|on reflection)\b
 reversal 3 | switch switched switching swap swapped swapping replace replaced replaces replacing substitute trade traded | \b(?:switch|swap|replac|substitut|trad)(?:e|es|ed|ing|ped|ping)?\b
-reversal 3 | out off dead longer anymore more history cancelled | \b(?:(?:is|are|was|'s|'re) (?:now )?(?:out|off|dead|history|gone|cancell?ed)\b(?! of (?:town|office|stock|milk))|no longer|not .{2,40} any ?more|any ?more)
+reversal 3 | out off dead longer anymore more history cancelled & out off dead gone history cancelled canceled longer any anymore | \b(?:(?:is|are|was|'s|'re) (?:now )?(?:out|off|dead|history|gone|cancell?ed)\b(?! of (?:town|office|stock|milk))|no longer|not .{2,40} any ?more|any ?more)
 reversal 3 | forget nevermind mind | \b(?:forget (?:about |the |what|that)|never ?mind)\b
 reversal 2 | actually after now but moved moving move back revert reverted reverting overruled overturned vetoed backed turns | \b(?:actually|after all|mov(?:e|ed|ing) (?:\w+ ){0,3}(?:to|from|away|over)|(?:go|going|went|back) (?:back )?to|revert\w*|overruled|overturned|vetoed|backed out)\b
 reversal 2 | not | ,? not (?:the )?[\w .-]{2,40}$|\bnot [\w -]+ (?:but|any)\b|\bnot going (?:with|for|to use)\b
@@ -77,7 +82,8 @@ done 3 | dropped cancelled canceled abandoned scrapped postponed fell off moot o
 answer 3 | turns turned | \bturn(?:s|ed) out\b
 answer 3 | answer answered answers solved mystery settled settles resolved cleared clear known official sorted | \b(?:(?:the |an |our |my |that |got |have |is )answer(?:ed|s)?|solved|mystery|settle[sd]|resolved|cleared up|(?:is|it's|now) (?:clear|known|official)|sorted)\b
 answer 3 | know found heard learned learnt word back confirmed confirms asked checked replied wrote told says said announced verified | \b(?:(?:we|i|now|finally) (?:finally |now |do )?know(?: now)?|found out|heard back|(?:got|had) (?:word|confirmation|an answer|a reply)|came back|learn(?:ed|t)|(?:just |has |have |been |have been |they |he |she |\w+ )?(?:confirm(?:ed|s)|checked|asked|replied|wrote back|told (?:me|us)|says?|said|announced|verified))\b
-answer 2 | longer question regarding re concerning about as | \b(?:no longer (?:open|a question|unclear|in doubt)|regarding|concerning|^re\b|^about|^as (?:for|to)|question (?:is|about|was|of))\b
+answer 2 | longer question regarding re concerning about as & longer question 'question regarding concerning | \b(?:no longer (?:open|a question|unclear|in doubt)|regarding|concerning|question (?:is|about|was|of))\b
+answer 2 | re about as | ^(?:re|about|as (?:for|to))\b
 answer 2 | yes no yep nope indeed | ^(?:yes|no|yep|nope|indeed)\b
 # Commitments
 commitment 3 | will i'll we'll he'll she'll they'll you'll it'll shall gonna won't | \b(?:\w+(?:'ll| will| shall| gonna)|gonna)(?: be)?(?: also| then| definitely| probably| personally| gladly)? (?!be\b|not be\b|have to\b|never\b|always\b|use\b|cost\b|take (?:about|around|\d)|need\b)\w+
@@ -86,9 +92,9 @@ commitment 3 | promised promise promises pledged pledge vowed vow volunteered of
 commitment 3 | remind remember reminder forget | \b(?:remind (?:me|us|her|him|them)|reminder(?: to| for| that|:)?|(?:i|we) (?:must|need to|have to) (?:remember|not forget)|don't (?:let (?:me|us) )?forget|remember to)\b
 commitment 3 | todo to-do action task tasks assigned assignment deliverable homework | \b(?:to-?do|action(?: item| point)?s?(?: on| for)?\b|my (?:task|job|homework)|tasks?(?: for| left|:)|assigned(?: to)?|assignment|deliverable)\b
 commitment 3 | owe owes owed responsible charge hook plate court duty handling supposed expected | \b(?:owe[sd]?|responsible for|in charge of|(?:on|off) the hook|on (?:my|our|his|her|their|your) (?:plate|list|desk|agenda|radar)|in (?:my|your|his|her|their) court|(?:is|am|are|'s|'m|'re) (?:handling|supposed to|expected to|due to|meant to|set to|down to|down for))\b
-commitment 3 | on | \b(?:that|this|it|which)(?:'s| is) on (?:me|us|him|her|them|you|\w+)\b|\b(?:i'm|she's|he's|we're|they're) on it\b
+commitment 3 | on & is that's this's it's which's i'm she's he's we're they're | \b(?:that|this|it|which)(?:'s| is) on (?:me|us|him|her|them|you|\w+)\b|\b(?:i'm|she's|he's|we're|they're) on it\b
 commitment 3 | due deadline | \b(?:(?:is|are|was|'s|falls?) due|due (?:by|on|before|date|in|back|this|next|\w+day|\d)|deadline)\b
-commitment 3 | need needs have has got gotta must should ought left remains | \b(?:(?:i|we|he|she|they|you|\w+)(?:'ve|'s)? (?:still |also |really |just )?(?:needs? to|ha(?:ve|s) to|got to|gotta|must|should|ought to|ha(?:ve|s) yet to)|(?:still|yet|left) to (?:do|be)|still (?:needs?|have|has|to)|remains to)\b
+commitment 3 | need needs have has got gotta must should ought left remains | \b(?:\w+(?:'ve|'s)? (?:still |also |really |just )?(?:needs? to|ha(?:ve|s) to|got to|gotta|must|should|ought to|ha(?:ve|s) yet to)|(?:still|yet|left) to (?:do|be)|still (?:needs?|have|has|to)|remains to)\b
 commitment 3 | count leave expect have get hear receive | \b(?:count on (?:me|us)|leave (?:it|that|this|\w+) (?:with|to) (?:me|us)|(?:you can )?expect (?:it|the|a|my|an|\w+)|you(?:'ll| will| should) (?:have|get|hear|receive|see)|bank on)\b
 commitment 3 | pending outstanding awaiting waiting still overdue | \b(?:pending|outstanding|awaiting|waiting (?:for|on)|still (?:waiting|missing|owed|outstanding|pending|open)|overdue)\b
 commitment 2 | plan planning plans intend intends aim aiming want wants hope hopes meaning scheduled penciled pencilled agreed arranged | \b(?:plan(?:ning|s)?|intend\w*|aim(?:ing)?|want(?:s)?|hop(?:e|es|ing)|meaning|scheduled|pencill?ed|agreed|arranged) (?:on |in )?(?:to|for|\w+ing)\b
@@ -120,7 +126,7 @@ preference 3 | always usually normally typically generally tend habitually whene
 preference 3 | suits suit best happiest comfortable better ideal ideally works nicest | \b(?:suits? (?:me|us)|works? (?:best|better|well) for (?:me|us)|happiest|(?:feel|more|most) comfortable|ideally|(?:is|are) ideal|(?:best|better) (?:for me|with))\b
 preference 3 | swear avoid steer beats day taste thing style | \b(?:swear by|(?:i|we) (?:\w+ )?avoid|steer clear|nothing beats|any day|(?:my|our|to my) taste|(?:not )?(?:really )?my (?:thing|style|cup)|not for me)\b
 preference 2 | answers answer replies reply respond write explain address call talk format bullet bullets concise short brief length tone emojis emoji | \b(?:(?:keep|make|give|write|send|format|phrase) (?:me |your |the |all |any )?(?:answers?|replies|responses?|explanations?|summar\w+|messages?|things|it|everything)\b|(?:answer|reply|respond|write|explain|address|talk|call)\b.*\b(?:in|with|me|to me|as|briefly|formally)|bullet points?|no emojis?)
-preference 2 | future on onwards onward always | \b(?:in future|in the future|from (?:now|here|today) on(?:wards?)?|going forward|every time|at all times)\b
+preference 2 | future on onwards onward always & future now here today forward time times | \b(?:in future|in the future|from (?:now|here|today) on(?:wards?)?|going forward|every time|at all times)\b
 preference 2 | drink eat wear read listen order sleep use take run cook bake watch sit fly travel commute cycle | \b(?:i|we)(?: only| mostly| mainly| don't| do not| never| always)? (?:drink|eat|wear|read|listen|order|sleep|use|take|cook|bake|sit|fly|travel|commute|cycle)\b
 preference 2 | please appreciate grateful rely | \bi(?:'d)? (?:really )?appreciate\b|\brely on\b
 # Goals
@@ -144,7 +150,7 @@ biography 3 | studied study studying graduated degree phd master's bachelor's di
 biography 3 | suffer diagnosed condition asthma diabetes migraine migraines wheelchair celiac vegetarian vegan pregnant dyslexic insulin epilepsy arthritis | \b(?:suffer\w*|diagnosed|asthma\w*|diabet\w+|migraines?|wheelchair|vegetarian|vegan|pregnant|dyslexic|insulin|epilep\w+|arthritis|condition)\b
 biography 3 | years year-old old age aged turn turning birthday | \b(?:(?:years?|yrs?)[- ]old|aged?|turn(?:s|ed|ing)? \d+|birthday|for (?:\d+|\w+) years)\b
 # What is not meant
-unreal 3 | if | ^(?:and |but |so |or )?(?:what if|if (?:i|we|you|it|that|they|only|money|the|only) .*\b(?:would|could|might|'d)\b|if only|if i were|if we were)|\b(?:as if|even if|if (?:i|we) were|if (?:i|we) had)\b
+unreal 3 | if | (?:^(?:and |but |so |or )?(?:what if|if (?:i|we|you|it|that|they|only|money|the|only) .*\b(?:would|could|might|'d)\b|if only|if i were|if we were)|\b(?:as if|even if|if (?:i|we) were|if (?:i|we) had)\b)
 unreal 3 | suppose supposing imagine hypothetically theoretically theory pretend say | \b(?:suppose|supposing|imagine|hypothetically|theoretically|in theory|pretend)\b|^say (?:we|i)\b
 unreal 3 | maybe perhaps might possibly wonder wondering wondered thinking toying considering tempted contemplating mulling | \b(?:maybe|perhaps|might|possibly|wonder(?:ing|ed)?|(?:i'm|we're|i was|we were|i've been|been) (?:just |only )?(?:thinking (?:about|of|maybe|whether)|toying|considering|contemplating|mulling)|tempted to)\b
 unreal 3 | could would | \b(?:(?:we|i|one|you|they|it|that) could(?! not|n't)|would (?:be (?:nice|cool|great|fun|lovely|funny|better|interesting|weird)|it|that|you|have (?:been|to)|never|probably|look|still)|it'd|that'd|would've|could've|could have|would have)\b
@@ -178,7 +184,7 @@ preference 3 | bevorzuge lieber mag liebe hasse lieblings ungern bevorzugen lieb
 biography 3 | heiße heisse wohne arbeite bin meine mein unsere unser geboren | \b(?:ich (?:hei(?:ß|ss)e|wohne|arbeite|bin)|mein(?:e)? \w+ (?:ist|heißt|wohnt|hat)|unser(?:e)? \w+ (?:ist|heißt|hat)|geboren)\b
 goal 3 | ziel möchte will wollen plane planen | \b(?:(?:mein|unser|das) ziel|ich (?:möchte|will|plane)|wir (?:wollen|planen|möchten))\b
 commitment 3 | werde wird schicke sende erledige bis offen frist erinnere kümmere kümmert | \b(?:ich (?:werde|schicke|sende|erledige|rufe|kümmere)|wird \w+|erinnere mich|kümmert sich|bis (?:montag|dienstag|mittwoch|donnerstag|freitag|samstag|sonntag|morgen|ende|zum|\d))
-question 3 | ungeklärt unklar wissen offen | ^offen\b|\b(?:ungeklärt|unklar|wissen (?:wir )?(?:noch )?nicht|(?:noch|frage) offen|offene frage)\b
+question 3 | ungeklärt unklar wissen offen | (?:^offen|\b(?:ungeklärt|unklar|wissen (?:wir )?(?:noch )?nicht|(?:noch|frage) offen|offene frage))\b
 decision 3 | décision décidé choisi retenu prenons optons convenu | \b(?:décision|décidé|choisi|retenu|on prend|nous prenons|optons|convenu)\b
 reversal 3 | plutôt finalement lieu changement | \b(?:plutôt que|finalement|au lieu de|changement de (?:plan|programme))\b
 constraint 3 | doit dois doivent faut maximum minimum allergique interdit jamais seulement uniquement budget délai peut peux | \b(?:ne? (?:doit|dois|doivent|peut|peux|faut)|doit|dois|doivent|il faut|au (?:maximum|plus|moins)|maximum|allergique|interdit|jamais|seulement|uniquement|budget|délai)\b
@@ -209,14 +215,18 @@ question | 还不知道|还没(?:确定|决定)|不清楚|待定|未定
 class Cue:
     """One way to say something; compiled when it is first needed."""
 
-    __slots__ = ("__dict__", "kind", "source", "weight")
+    __slots__ = ("__dict__", "also", "kind", "source", "weight")
 
-    def __init__(self, kind: str, weight: int, source: str) -> None:
-        self.kind, self.weight, self.source = kind, weight, source
+    def __init__(self, kind: str, weight: int, also: frozenset[str], source: str) -> None:
+        self.kind, self.weight, self.also, self.source = kind, weight, also, source
 
     @cached_property
-    def pattern(self) -> re.Pattern[str]:
-        return re.compile(self.source)
+    def find(self) -> Callable[[str], object]:
+        """What finds the pattern in a text."""
+        if not self.source:
+            return bool
+        pattern = re.compile(self.source)
+        return pattern.match if self.source.startswith("^") else pattern.search
 
 
 def _table(text: str) -> dict[str, list[Cue]]:
@@ -226,13 +236,18 @@ def _table(text: str) -> dict[str, list[Cue]]:
             continue
         head, words, pattern = (part.strip() for part in line.split(" | ", 2))
         kind, weight = head.split()
-        cue = Cue(kind, int(weight), "" if pattern == "-" else pattern)
+        words, _, also = words.partition("&")
+        cue = Cue(kind, int(weight), frozenset(also.split()), "" if pattern == "-" else pattern)
         for word in words.split():
             found.setdefault(word, []).append(cue)
     return found
 
 
 _CUES = _table(_TABLE)
+_CUES_OF = {
+    kind: {word: own for word, cues in _CUES.items() if (own := [cue for cue in cues if cue.kind == kind])}
+    for kind in {cue.kind for cues in _CUES.values() for cue in cues}
+}
 _ABROAD = _table(_FOREIGN)
 # Words that can say that something is done or answered.
 CLOSERS = frozenset(
@@ -242,32 +257,36 @@ _ASIAN = [
     (kind.strip(), re.compile(pattern.strip()))
     for kind, _, pattern in (line.partition("|") for line in _CHINESE.strip().splitlines())
 ]
-_WORD = re.compile(r"[\w'-]+")
 _ASIAN_TEXT = re.compile(r"[\u3400-\u9fff]")
 
 
-def words_of(low: str) -> frozenset[str]:
-    """The words of a text in lower case, as cues know them."""
-    return frozenset(_WORD.findall(low))
-
-
-def weigh(low: str, words: frozenset[str], abroad: bool = False) -> dict[str, int]:
+def weigh(low: str, words: Set[str], abroad: bool = False) -> dict[str, int]:
     """The kinds a clause shows signs of, each with its weight; `low` is the clause in lower case, `words` its words."""
     found: dict[str, int] = {}
     table = _ABROAD if abroad else _CUES
-    for word in table.keys() & words:
-        for cue in table[word]:
-            if found.get(cue.kind, 0) < cue.weight and (not cue.source or cue.pattern.search(low)):
-                found[cue.kind] = cue.weight
+    for cue in {*chain.from_iterable(map(table.__getitem__, table.keys() & words))}:
+        if found.get(cue.kind, 0) < cue.weight and not (cue.also and cue.also.isdisjoint(words)) and cue.find(low):
+            found[cue.kind] = cue.weight
     if not low.isascii() and _ASIAN_TEXT.search(low):
         found.update((kind, 3) for kind, pattern in _ASIAN if pattern.search(low))
     return found
 
 
+def says(low: str, words: Set[str], kind: str, least: int) -> bool:
+    """Whether a clause shows a sign of one kind that weighs so much: what `weigh` finds, without the other kinds."""
+    table = _CUES_OF.get(kind)
+    if table is not None:
+        for word in table.keys() & words:
+            for cue in table[word]:
+                if cue.weight >= least and not (cue.also and cue.also.isdisjoint(words)) and cue.find(low):
+                    return True
+    return not low.isascii() and kind in weigh(low, frozenset())  # the marks of Chinese are no words
+
+
 def asks(text: str) -> bool:
     """Whether a line says that something is not known yet."""
     low = text.lower()
-    return text.endswith("?") or weigh(low, words_of(low)).get("question", 0) >= 2
+    return text.endswith("?") or says(low, words_of(text), "question", 2)
 
 
 # Common small words, by which English is told from what only looks like it.
@@ -284,16 +303,21 @@ _ELSEWHERE = frozenset(
 )
 
 
-def foreign(low: str, words: frozenset[str]) -> bool:
+def foreign(low: str, words: Set[str]) -> bool:
     """Whether a sentence is in another language than English, as far as small words and letters tell."""
     if not low.isascii() and _ASIAN_TEXT.search(low):
         return True
-    english, elsewhere = len(words & _ENGLISH), len(words & _ELSEWHERE)
-    return elsewhere > english or (
-        not english and not _ABROAD.keys().isdisjoint(words) and bool(weigh(low, words, True))
-    )
+    if not words.isdisjoint(_ENGLISH):
+        return not words.isdisjoint(_ELSEWHERE) and len(words & _ELSEWHERE) > len(words & _ENGLISH)
+    return not words.isdisjoint(_ELSEWHERE) or (not words.isdisjoint(_ABROAD) and bool(weigh(low, words, True)))
 
 
 def cue_names(weights: dict[str, int]) -> list[str]:
     """Cues as the judge knows them."""
-    return [f"cue {kind} {weight}" for kind, weight in weights.items()] + [f"cue {kind}" for kind in weights]
+    return [*chain.from_iterable(map(_names, weights.items()))]
+
+
+@lru_cache(maxsize=256)
+def _names(weighed: tuple[str, int]) -> tuple[str, str]:
+    kind, weight = weighed
+    return f"cue {kind} {weight}", f"cue {kind}"

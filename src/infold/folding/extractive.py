@@ -7,8 +7,8 @@ import re
 from collections.abc import Sequence
 
 from infold.folding.abroad import read_abroad
-from infold.folding.cues import foreign, weigh, words_of
-from infold.folding.judge import tokens, worth
+from infold.folding.cues import foreign, says
+from infold.folding.judge import look, tokens, words_of, worth
 from infold.folding.likeness import GENERIC, words
 from infold.folding.reading import INTERROGATIVE, Reading, judged
 from infold.folding.reversals import anew, bygone, outcome
@@ -74,12 +74,12 @@ def _joined(found: list[str]) -> list[str]:
     whole: list[str] = []
     for sentence in found:
         if whole and whole[-1].endswith("?"):
-            if len(whole[-1].split()) <= 6 and ":" not in whole[-1] and not INTERROGATIVE.match(whole[-1]):
+            if len(whole[-1].split(None, 6)) <= 6 and ":" not in whole[-1] and not INTERROGATIVE.match(whole[-1]):
                 whole[-1] = f"{whole[-1][:-1].rstrip()}: {sentence}"
                 continue
         elif (
             whole
-            and len(sentence.split()) <= (4 if len(whole[-1]) < 40 else 3)
+            and len(sentence.split(None, 4)) <= (4 if len(whole[-1]) < 40 else 3)
             and len(whole[-1]) < 120
             and not sentence.endswith("?")
             and not whole[-1].endswith(":")
@@ -114,14 +114,14 @@ class _Reader:
         if len(text) < 4:
             return
         low = text.lower()
-        said = words_of(low)
+        found, said = look(text)
         if foreign(low, said):
             kind, line = read_abroad(text, low, said, text.endswith(("?", "？")), self.at)
             if kind:
                 gone = low[:_REMEMBERED] if kind == "reversal" else ""
                 self._add(_SECTION[kind], line, kind in _LASTING, gone, confidence=FOREIGN_CONFIDENCE)
             return
-        reading = judged(text, self.by_user)
+        reading = judged(text, low, found, said, self.by_user)
         if reading is None:
             return
         if reading.kind:
@@ -137,8 +137,11 @@ class _Reader:
             sentence = f"{previous} {sentence}"
         whole = told
         told, gone = _turned(reading, whole, sentence, self.by_user)
-        follows = reading.kind in ("decision", "reversal") or (reading.kind == "fact" and anew(sentence))
-        if follows and previous and self.overturned == previous:
+        if (
+            previous
+            and self.overturned == previous
+            and (reading.kind in ("decision", "reversal") or (reading.kind == "fact" and anew(sentence)))
+        ):
             if self.found and self.kept == previous:
                 self.found.pop()  # two sentences, one change
             gone, reading.kind = f"{previous[:_REMEMBERED].lower()} {gone}".strip(), "reversal"
@@ -155,8 +158,8 @@ class _Reader:
         elif reading.kind == "decision" and not gone and self.kept == previous and self._last_is("decisions"):
             line = shorten(f"{self.found.pop().text}; {line}", f"{previous} {sentence}")  # two sentences, one decision
         self.kept = self.previous
-        doubtful = not reading.steady or bygone(sentence) or anew(sentence)
-        doubts = doubtful and not gone and reading.kind not in ("commitment", "question")
+        may_doubt = not gone and reading.kind not in ("commitment", "question")
+        doubts = may_doubt and (not reading.steady or bygone(sentence) or anew(sentence))
         self._add(
             section,
             line,
@@ -194,7 +197,7 @@ class _Reader:
         if reading.kind not in _LEANING or self.kept == previous or not 0 < len(previous) < 90:
             return False
         if previous.endswith("?"):
-            return reading.kind == "question" and "you" not in words_of(previous.lower())
+            return reading.kind == "question" and "you" not in words_of(previous)
         thin = len(words(told) - GENERIC) < 2 or _POINTS_BACK.match(reading.text) is not None
         return thin and worth(tokens(previous), self.by_user) > 0
 
@@ -209,8 +212,8 @@ class _Reader:
             return text
         value: list[float] = []
         for part in parts:
-            found = tokens(part)
-            outright = weigh(part.lower(), words_of(part.lower())).get(kind, 0) >= 3
+            found, said = look(part)
+            outright = says(part.lower(), said, kind, 3)
             point = long and _PREDICATE.match(part) is not None  # what a winding sentence comes to in the end
             value.append(worth(found, self.by_user) + exactness(found) + 2 * outright + 4 * point)
         best = value.index(max(value))
@@ -238,19 +241,28 @@ def _turned(reading: Reading, told: str, sentence: str, by_user: bool) -> tuple[
         return told, ""
     holds, gone = outcome(told)
     changes = kind in _TURNING or (kind not in ("commitment", "question") and holds != told and anew(holds))
-    before, after = tokens(told), tokens(holds)
-    if not changes or any(before.count(shape) > after.count(shape) for shape in ("§id", "§amount")):
+    if not changes or (holds != told and _loses(told, holds)):
         return told, ""
     reading.kind = "reversal"
     return holds, gone or sentence[:_REMEMBERED].lower()
 
 
+def _loses(told: str, holds: str) -> bool:
+    """Whether a reference or an amount is left out."""
+    before, after = tokens(told), tokens(holds)
+    return any(before.count(shape) > after.count(shape) for shape in ("§id", "§amount"))
+
+
 def _says_something(line: str, reading: Reading, turned: bool) -> bool:
     """Whether a line still means something to a reader who has not seen the chat."""
+    if _UNSAID.search(line[-8:]):
+        return False
     shapes = tokens(line)
+    if not _EXACTLY.isdisjoint(shapes):
+        return True
     content = sum(not word[0].isdigit() for word in words(line) - GENERIC)
-    exact = not _EXACTLY.isdisjoint(shapes) or (content > 0 and "§date" in shapes)
-    if _UNSAID.search(line) or (content < 2 and not exact and len(shapes) < 8 and reading.top < 3):
+    exact = content > 0 and "§date" in shapes
+    if content < 2 and not exact and len(shapes) < 8 and reading.top < 3:
         return False
     if exact or (content and reading.kind in ("question", "commitment")):
         return True
@@ -259,7 +271,7 @@ def _says_something(line: str, reading: Reading, turned: bool) -> bool:
 
 def exactness(found: list[str]) -> float:
     """How much the tokens of a text name exactly."""
-    return min(sum(weight for shape, weight in _EXACT.items() if shape in found), 3)
+    return min(sum(_EXACT[shape] for shape in _EXACT.keys() & found), 3)
 
 
 def digest(message: Message, found: Sequence[Candidate] | None = None, chars: int = 110) -> str:

@@ -9,8 +9,11 @@ import functools
 import gzip
 import json
 import math
+import re
+import struct
 from importlib.resources import files
-from typing import Any
+from itertools import chain, pairwise
+from typing import Any, NamedTuple
 
 _UNITS = frozenset(
     "euro euros eur dollars dollar usd pounds pound gbp chf percent gb mb tb kb kg g km cm mm m litres liters ml "
@@ -25,37 +28,76 @@ _DAYS = frozenset(
 _EDGES = ".,;:!?()[]{}\"“”«»'…*_<>"
 
 
+# What a word is by itself: its token at the start of a sentence and within one, what a number before it becomes, its mark,
+# whether it ends a sentence, and the words in it as they are said. A plain tuple, which is unpacked fastest.
+_Word = tuple[str, str, str, str, bool, list[str]]
+
+
+class _Words(dict[str, _Word]):
+    """All words met so far: most words of a sentence have been seen before."""
+
+    def __missing__(self, raw: str) -> _Word:
+        if len(self) >= _MOST_WORDS:
+            self.clear()
+        self[raw] = word = _word(raw)
+        return word
+
+
+_MOST_WORDS = 8192
+_known = _Words().__getitem__
+
+
 def tokens(sentence: str) -> list[str]:
     """The words of a sentence, lower case; names, figures, references and days only by what they are."""
+    return look(sentence)[0]
+
+
+def look(sentence: str) -> tuple[list[str], set[str]]:
+    """The tokens of a sentence, and its words as they are said."""
     found = ["^"]
+    every: list[str] = []
     first = True
-    for raw in sentence.split():
-        word = raw if raw.isalpha() else raw.strip(_EDGES)
-        low = word.lower()
-        if not low:
-            if raw[0] in ":;(–—-":
-                found.append(raw[0])
-            continue
-        if not low.isalpha() and (shape := _shape(raw, word, low)):
-            found.append(shape)
-        elif low in _UNITS and found[-1] == "§n":
-            found[-1] = "§amount"
-        elif low in _DAYS:
-            if found[-1] == "§n":
-                found[-1] = "§date"
-            else:
-                found.append("§day")
-        elif not first and word[0].isupper() and low not in _PRONOUN:
-            if found[-1] != "§name":
-                found.append("§name")
-        else:
-            found.append(low)
-        last = raw[-1]
-        first = last in ".!?"
-        if last in ":;,?!" and len(raw) > 1:
-            found.append(last)
+    for opening, within, measure, mark, ends, said in map(_known, sentence.split()):
+        every += said
+        if within:
+            if measure and found[-1] == "§n":
+                found[-1] = measure
+            elif first:
+                found.append(opening)
+            elif within != "§name" or found[-1] != "§name":
+                found.append(within)
+            first = ends
+        if mark:
+            found.append(mark)
     found.append("$")
-    return found
+    return found, {*every}
+
+
+def words_of(sentence: str) -> set[str]:
+    """The words of a sentence as they are said."""
+    return look(sentence)[1]
+
+
+_SAID = re.compile(r"[\w'-]+")
+
+
+def _word(raw: str) -> _Word:
+    said = _SAID.findall(raw.lower())
+    word = raw if raw.isalpha() else raw.strip(_EDGES)
+    low = word.lower()
+    if not low:
+        return "", "", "", raw[0] if raw[0] in ":;(–—-" else "", False, said
+    measure, opening = "", low
+    if not low.isalpha() and (shape := _shape(raw, word, low)):
+        opening = within = shape
+    elif low in _DAYS:
+        opening = within = "§day"
+        measure = "§date"
+    else:
+        within = "§name" if word[0].isupper() and low not in _PRONOUN else low
+        measure = "§amount" if low in _UNITS else ""
+    last = raw[-1]
+    return opening, within, measure, last if last in ":;,?!" and len(raw) > 1 else "", last in ".!?", said
 
 
 def _shape(raw: str, word: str, low: str) -> str:
@@ -103,15 +145,24 @@ def _figure(raw: str, word: str) -> str:
     return "§id" if plain[:1] == "v" or "-" in word else "§n"
 
 
-def features(found: list[str]) -> list[str]:
+def features(found: list[str]) -> set[str]:
     """What the model looks at: words, and pairs of neighbours."""
-    return [*found[1:-1], *map(_PAIR, found, found[1:])]
+    return {*found[1:-1], *map(" ".join, pairwise(found))}
 
 
-_PAIR = "{} {}".format
-# Words and pairs, each with its weight in hundredths: whole numbers add up the same in any order.
-_Gate = dict[str, int]
-_Kinds = dict[str, list[list[int]]]
+# Weights are whole hundredths, which add up the same in any order.
+ZERO = 1 << 15  # what stands for 0 in the weights of the kinds: so none is below it
+
+
+class _Model(NamedTuple):
+    """What one speaker's sentences are judged by."""
+
+    gate_bias: float
+    gate: dict[str, int]
+    """The weight of a word or a pair."""
+    kinds_bias: list[float]
+    kinds: dict[str, int]
+    """Its weights for all kinds, 32 bits each, in one number: a sum of such numbers adds up all kinds at once."""
 
 
 @functools.cache
@@ -122,12 +173,17 @@ def _weights() -> dict[str, Any]:
 
 
 @functools.cache
-def _model() -> tuple[list[str], dict[bool, tuple[float, _Gate, list[float], _Kinds]]]:
-    told = _weights()
-    by_speaker = {True: told["user"], False: told["assistant"]}
-    return told["labels"], {
-        by_user: (own["gate_bias"], own["gate"], own["kinds_bias"], own["kinds"]) for by_user, own in by_speaker.items()
-    }
+def _model(by_user: bool) -> _Model:
+    own = _weights()["user" if by_user else "assistant"]
+    kinds = {name: int(weights, 16) for name, weights in own["kinds"].items()}
+    return _Model(own["gate_bias"], own["gate"], own["kinds_bias"], kinds)
+
+
+@functools.cache
+def _labels() -> tuple[list[str], int, struct.Struct]:
+    """The kinds, the place of reversals among them, and how their sums are told apart."""
+    labels: list[str] = _weights()["labels"]
+    return labels, labels.index("reversal"), struct.Struct(f">{len(labels)}I")
 
 
 @functools.cache
@@ -138,26 +194,25 @@ def common() -> frozenset[str]:
 
 def worth(found: list[str], by_user: bool) -> float:
     """How much a sentence deserves to be remembered: above 0 rather yes, below 0 rather not."""
-    return worth_of({*features(found)}, by_user)
+    return worth_of(features(found), by_user)
 
 
 def worth_of(seen: set[str], by_user: bool) -> float:
     """The same, of what the models look at."""
-    bias, gate, _, _ = _model()[1][by_user]
-    known = [gate[name] for name in gate.keys() & seen]
-    return bias + sum(known) / math.sqrt(len(known) + 1) / 100
+    model = _model(by_user)
+    known = [*filter(None, map(model.gate.get, seen))]
+    return model.gate_bias + sum(known) / math.sqrt(len(known) + 1) / 100
 
 
 def kinds_of(seen: set[str], by_user: bool, cues: list[str]) -> tuple[str, str, float]:
     """What a sentence that is worth it is, what else it could be, and how far it is from being a reversal."""
-    labels, models = _model()
-    _, _, bias, kinds = models[by_user]
-    known = [kinds[name] for name in kinds.keys() & seen.union(cues)]
-    votes = [0] * len(labels)
-    for pairs in known:
-        for at, weight in pairs:
-            votes[at] += weight
-    norm = 1 / math.sqrt(len(known) + 1) / 100
-    scores = [own + norm * mine for own, mine in zip(bias, votes, strict=True)]
-    first, second = sorted(range(len(scores)), key=lambda at: -scores[at])[:2]
-    return labels[first], labels[second], scores[first] - scores[labels.index("reversal")]
+    model = _model(by_user)
+    labels, reversal, sums = _labels()
+    known = [*filter(None, map(model.kinds.get, chain(seen, cues)))]
+    votes = sums.unpack(sum(known).to_bytes(sums.size, "big"))
+    zero, norm = ZERO * len(known), 1 / math.sqrt(len(known) + 1) / 100
+    scores = [own + norm * (mine - zero) for own, mine in zip(model.kinds_bias, votes, strict=True)]
+    first = scores.index(max(scores))
+    apart = scores[first] - scores[reversal]
+    scores[first] = -math.inf
+    return labels[first], labels[scores.index(max(scores))], apart

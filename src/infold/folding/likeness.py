@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import re
+from itertools import chain
 
 from infold.folding.judge import common
 from infold.items import normal
@@ -93,13 +94,12 @@ def stem(word: str) -> str:
 @functools.lru_cache(maxsize=8192)
 def words(text: str) -> frozenset[str]:
     """The words of a text that tell it from another, bent forms alike."""
-    found = normal(text).replace("/", " / ").split()
-    return frozenset(
-        stem(part)
-        for word in found
-        for part in _parts(word)
-        if (part not in _SMALL_WORDS and len(part) > 1) or part.isdigit()
-    )
+    return frozenset(chain.from_iterable(map(_stems, normal(text).replace("/", " / ").split())))
+
+
+@functools.lru_cache(maxsize=8192)
+def _stems(word: str) -> list[str]:
+    return [stem(part) for part in _parts(word) if (part not in _SMALL_WORDS and len(part) > 1) or part.isdigit()]
 
 
 def _parts(word: str) -> list[str]:

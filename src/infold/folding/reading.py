@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Set
 from dataclasses import dataclass
 
-from infold.folding.cues import CLOSERS, cue_names, weigh, words_of
-from infold.folding.judge import features, kinds_of, tokens, worth_of
+from infold.folding.cues import CLOSERS, cue_names, says, weigh
+from infold.folding.judge import features, kinds_of, look, worth_of
 
 # Worth of a sentence that is kept, of a user and of an assistant: what an assistant says is rarely about the user's affairs.
 LEAST = {True: 1.0, False: 1.0}
@@ -74,25 +75,37 @@ _EXACT = frozenset(["§id", "§amount", "§date"])
 STATED = 1.5  # what "the launch date is 14 March" adds
 
 
-def judged(text: str, by_user: bool) -> Reading | None:
-    """A sentence as it is read; None where there is nothing in it at all."""
-    low, asks = text.lower(), text.endswith("?")
-    said, found = words_of(low), tokens(text)
-    seen = {*features(found)}
-    value = worth_of(seen, by_user) + (STATED if by_user and _STATES_VALUE.match(low) and _EXACT & {*found} else 0)
-    if value < CLOSING_LEAST and said.isdisjoint(CLOSERS) and not (asks and by_user):
-        return None
+def judged(text: str, low: str, found: list[str], said: Set[str], by_user: bool) -> Reading | None:
+    """A sentence as it is read; None where there is nothing in it at all.
+
+    `low` is the sentence in lower case; `found` and `said` are its tokens and its words.
+    """
+    asks = text.endswith("?")
+    if asks and INTERROGATIVE.match(text) and not _ASKED_FOR.search(text):
+        head = text.rpartition(",")[0]
+        if not head or INTERROGATIVE.match(head):
+            return None  # a question and no more, whatever its words weigh
+    seen = features(found)
+    value = worth_of(seen, by_user)
+    if by_user and not _EXACT.isdisjoint(seen) and _STATES_VALUE.match(low):
+        value += STATED
+    if value < CLOSING_LEAST:
+        if said.isdisjoint(CLOSERS) and not (asks and by_user):
+            return None
+        if not asks:  # it closes something at best
+            closes = says(low, said, "done", 2) or says(low, said, "answer", 2)
+            return Reading(text, low, {}, "", "", value, True, True) if closes else None
     weights = weigh(low, said)
-    # Only outright words can lift what is worth too little: without them it closes something at best.
-    lost = value < CLOSING_LEAST or (value < min(LEAST[by_user], SHORT_LEAST) and max(weights.values(), default=0) < 2)
-    if lost and not asks:
-        closes = weights.get("done", 0) >= 2 or weights.get("answer", 0) >= 2
-        return Reading(text, low, weights, "", "", value, True, True) if closes else None
+    # Only outright words can lift what is worth too little.
+    if value < min(LEAST[by_user], SHORT_LEAST) and max(weights.values(), default=0) < 2 and not asks:
+        return None
     kind, other, apart = kinds_of(seen, by_user, cue_names(weights))
     reading = Reading(text, low, weights, kind, other, value, False, apart >= STEADY)
     if asks and not _states(reading):
         head = text.rpartition(",")[0]  # "Just sent it, anything else?"
-        return judged(head, by_user) if head and not INTERROGATIVE.match(head) and not weights.get("request") else None
+        if not head or INTERROGATIVE.match(head) or weights.get("request"):
+            return None
+        return judged(head, head.lower(), *look(head), by_user)
     _settle(reading, said, by_user)
     if reading.weight("request") >= 3 and reading.kind not in _ASKABLE and reading.weight("reversal") < 3:
         return None
@@ -121,7 +134,7 @@ def _states(reading: Reading) -> bool:
     return wished and _ASKED_FOR.search(reading.text) is not None
 
 
-def _settle(reading: Reading, said: frozenset[str], by_user: bool) -> None:
+def _settle(reading: Reading, said: Set[str], by_user: bool) -> None:
     """Let outright words decide where they leave no doubt."""
     weight, kind = reading.weight, reading.kind
     if weight("preference") >= 2 and not said.isdisjoint(_LASTS) and kind in ("commitment", "decision", "goal"):
@@ -156,8 +169,7 @@ def _push(reading: Reading) -> float:
 def _reconsider(reading: Reading) -> None:
     """Kinds that are easily taken for each other."""
     weight = reading.weight
-    due = _DUE.search(reading.low) is not None
-    if reading.kind == "commitment" and weight("done") >= 3 and not due:
+    if reading.kind == "commitment" and weight("done") >= 3 and not _DUE.search(reading.low):
         reading.kind = "done"
     if reading.kind == "done" and weight("reversal") >= 3 and (weight("done") < 3 or weight("decision") >= 2):
         reading.kind = "reversal"
@@ -166,7 +178,7 @@ def _reconsider(reading: Reading) -> None:
         reading.kind = reading.other if reading.other not in ("question", "commitment", "done") else "fact"
     if reading.kind != "reversal" or weight("decision") >= 2:
         return
-    if weight("commitment") >= 3 and due:
+    if weight("commitment") >= 3 and _DUE.search(reading.low):
         reading.kind = "commitment"  # "Kenji will cancel the subscription by Friday"
     elif _NOT_WHEN.search(reading.low) or (
         (weight("constraint") >= 3 or _NO_LONGER.search(reading.low)) and "," not in reading.text

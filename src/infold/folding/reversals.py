@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 
 from infold.folding.likeness import GENERIC, words
@@ -30,9 +31,7 @@ _YIELDS = re.compile(
     re.IGNORECASE,
 )
 _FIRST_OLD = re.compile(r"^(?:rather than|instead of|not|no(?: more)?) [^,;–—]{3,60}[,;–—] *(.{4,})$", re.IGNORECASE)
-_ANEW = re.compile(
-    r"\b(?:now|instead|after all|from now on|from here on|as of (?:today|now)|henceforth|this time)\b", re.IGNORECASE
-)
+_ANEW = re.compile(r"\b(?:now|instead|after all|from now on|from here on|as of (?:today|now)|henceforth|this time)\b")
 _NOW = re.compile(
     r"\b(?:now|instead|it is|it's|it'll be|after all|from now on|becomes?|gets|makes? (?:it|that)|will be|back to)\b",
     re.IGNORECASE,
@@ -47,18 +46,19 @@ _BYGONE = re.compile(
     r"|flopped|failed|ruled out|second thoughts|minds?|rethink|no more(?! than)|axed|thr[eo]wn?|tore|torn|collapsed|given up|gave up|withdrew|pulled out|used to|formerly|had (?:decided|planned|settled|told|picked|booked|agreed|the)|(?:we|i|they)'d (?:settled|decided|planned|agreed|picked|booked|said)|were for|changed tack|over the|sold out|discontinued|unavailable|no good|make the cut|lost out|outvoted|bumped|rejected|declined|turned down|(?:was|were) (?:the|our|my|to be|meant|supposed|too|going)|had been|at first|no-go|knocked|kicked|benched|part(?:ed|ing) (?:ways|company)|moved on from|walked away|jumped ship"
     r"|farewell|adieu|undo|undone|retract\w*|withdraw\w*|my earlier|previously|erase|delete|cross(?:ed)? out|cooled on|soured on|lost (?:faith|interest)|fed up|unsuitable|impractical|(?:bad|wrong) call|regret\w*|retired|sunset|phased out|dump\w*|binn?(?:ed|ing)?|cann?(?:ed|ing)|shelv\w+|abandon\w*|history|wasn't|out the window|off the (?:table|menu|list)|up in smoke|came to nothing|let go"
     r"|loses?|lost|last (?:week|time|month)'s|first (?:choice|pick|idea|plan)|reopened|overruled|contrary|disappointed|disappointing|instead of|rather than|over with)\b|n't\b",
-    re.IGNORECASE,
 )
 
 
+@functools.lru_cache(maxsize=256)
 def bygone(text: str) -> bool:
     """Whether a text speaks of something that is no longer meant."""
-    return _BYGONE.search(text) is not None
+    return _BYGONE.search(text.lower()) is not None
 
 
+@functools.lru_cache(maxsize=256)
 def anew(text: str) -> bool:
     """Whether a text says that something holds from now on."""
-    return _ANEW.search(text) is not None
+    return _ANEW.search(text.lower()) is not None
 
 
 def _tail_topic(holds: str, rest: str) -> str:

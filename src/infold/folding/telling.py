@@ -25,7 +25,6 @@ _LEAD = re.compile(
     r"|i can confirm(?: that)?|i(?:'m| am) (?:happy|pleased|afraid|sorry) (?:to (?:say|report|tell you)(?: that)?|that)|the thing is|long story short|fun fact|truth be told|honestly|frankly|importantly|actually|basically|obviously|luckily|sadly|unfortunately|fortunately"
     r"|small world but|anyhow|incidentally|again|first(?:ly)?|second(?:ly)?|finally|lastly|oh and|not sure i said|did i mention(?: that)?|for context|context|background|some background|about me|reminder|correction|important|attention|careful|everyone|team|guys|folks)"
     r"(?:\s*[,:;!.–—-]+\s*|\s+(?=\S)|$))+",
-    re.IGNORECASE,
 )
 _FIRST = re.compile(r"[\w'.]+")
 _LEADS = frozenset(
@@ -40,7 +39,6 @@ _LEADS = frozenset(
 # The same words can open a statement as part of it: "no meat", "now that", "first class", "please call".
 _LEAD_KEEP = re.compile(
     r"^(?:no|now|first|second|good|right|fine|then|team|finally|again|important|background|context|reminder)\s+(?!,|:|-|–|—)",
-    re.IGNORECASE,
 )
 _TAIL = re.compile(
     r"(?:[\s,.;–—-]+(?:thanks?(?: you)?(?: a lot| so much| in advance)?|cheers|please|pls|ok(?:ay)?|right|by the way|btw|fyi|though|as (?:i|we) (?:said|mentioned|agreed)|like i said|if that'?s (?:ok(?:ay)?|all right|fine|alright)"
@@ -57,11 +55,12 @@ _TAILS = frozenset(
 _ARTICLE = re.compile(r"^(?:the|a|an)\s+", re.IGNORECASE)
 _ARTICLES = frozenset(["the", "a", "an"])
 _SMALL = frozenset("that of is are was were has have been we so and then there it to also".split())
-_IDLE = re.compile(
-    r"\b(?:please|really|just|very|quite|actually|basically|simply|kind of|sort of|absolutely|definitely|certainly|honestly|literally|pretty|totally|completely|also|though|anyway|by the way|of course|so far)\s+",
-    re.IGNORECASE,
-)
-_SPACE = re.compile(r"\s+")
+_IDLE_WORDS = (
+    "please", "really", "just", "very", "quite", "actually", "basically", "simply", "kind of", "sort of", "absolutely",
+    "definitely", "certainly", "honestly", "literally", "pretty", "totally", "completely", "also", "though", "anyway",
+    "by the way", "of course", "so far",
+)  # fmt: skip
+_IDLE = re.compile(rf"\b(?:{'|'.join(_IDLE_WORDS)})\s+", re.IGNORECASE)
 
 _CHANGED = re.compile(
     r"^(?:(?:scratch|scrap|forget|strike|ignore) (?:that|this|it)|on (?:second thoughts?|reflection)|change of plans?(?: again)?|(?:small |quick )?correction|(?:i|we)(?:'ve| have)? changed (?:my|our) minds?|never ?mind(?: that)?|new plan|after all|plans? (?:has|have)? ?changed)\s*[,:;.–—-]*\s+",
@@ -94,12 +93,15 @@ _BASE_FORMS = frozenset(
     "write hail reside commit coach freelance garden knit sew specialise specialize sponsor swap tolerate translate "
     "tutor vote".split()
 )
-_CONTRACTIONS = ((re.compile(r"\bI'm\b", re.IGNORECASE), "is"), (re.compile(r"\bI've\b", re.IGNORECASE), "has"), (re.compile(r"\bI'll\b", re.IGNORECASE), "will"), (re.compile(r"\bI'd\b", re.IGNORECASE), "would"))  # fmt: skip
-_I_VERB = re.compile(rf"(?<!Level )(?<!Part )(?<!Phase )(?<!Type )(?<!Class )\b[Ii] ((?:(?:{_ADVERBS}) )*)([\w']+)")
-_I = re.compile(r"(?<!Level )(?<!Part )(?<!Phase )(?<!Type )(?<!Class )\bI\b(?!\.)|(?<![\w'.-])i(?![\w'.-])")
-_MY = re.compile(r"(?:^|(?<=[.:;,–—] ))My\b|\b(?:my|mine)\b")
-_ME = re.compile(r"\b(?:me|myself)\b")
-_MAY_SPEAK = re.compile(r"\b(?:i|my|me|mine|myself)\b|\bi'", re.IGNORECASE)
+_CONTRACTION = re.compile(r"\bI'(m|ve|ll|d)\b", re.IGNORECASE)
+_CONTRACTED = {"m": "is", "ve": "has", "ll": "will", "d": "would"}
+# Each starts with a letter, for which the engine looks fast, and looks back from there.
+_NUMERAL = "".join(f"(?<!{name} {{0}})" for name in ("Level", "Part", "Phase", "Type", "Class"))  # not "Part I"
+_I_VERB = re.compile(rf"[Ii] (?<!\w[Ii] ){_NUMERAL.format('[Ii] ')}((?:(?:{_ADVERBS}) )*)([\w']+)")
+_I = re.compile(rf"I\b(?<!\wI){_NUMERAL.format('I')}(?!\.)|i(?![\w'.-])(?<![\w'.-]i)")
+_MY = re.compile(r"My\b(?:(?<=^My)|(?<=[.:;,–—] My))|m(?:y|ine)\b(?<!\wmy)(?<!\wmine)")
+_ME = re.compile(r"m(?:e|yself)\b(?<!\wme)(?<!\wmyself)")
+_OWN = re.compile(r"[im](?<!\w[im])(?:(?<=i)|(?<=m)(?:y|e|ine|yself))\b")
 _YOUR = ((re.compile(r"\byou're\b", re.IGNORECASE), "{} is"), (re.compile(r"\byou've\b", re.IGNORECASE), "{} has"), (re.compile(r"\byou'll\b", re.IGNORECASE), "{} will"), (re.compile(r"\byour\b", re.IGNORECASE), "{}'s"), (re.compile(r"(?<![\w-])you(?![\w-])(?! know| can't)", re.IGNORECASE), "{}"))  # fmt: skip
 
 
@@ -118,10 +120,12 @@ def _verb(word: str) -> str:
 
 def lead_stripped(text: str) -> str:
     """A sentence without its opening filler."""
-    word = _FIRST.match(text)
-    if word is None or word[0].lower() not in _LEADS or _LEAD_KEEP.match(text):
+    low = text.lower()
+    word = _FIRST.match(low)
+    if word is None or word[0] not in _LEADS or _LEAD_KEEP.match(low):
         return text
-    return _LEAD.sub("", text, count=1).lstrip(" ,:;–—-")
+    lead = _LEAD.match(low)  # as long in the text itself: no letter of a lead changes its length
+    return text[lead.end() if lead else 0 :].lstrip(" ,:;–—-")
 
 
 def without_change(text: str) -> str:
@@ -137,26 +141,31 @@ def tell(text: str, source: str, speaker: str, listener: str, kind: str, at: int
     if kind in ("decision", "reversal"):
         text = without_change(text)
         text = _DECIDED.sub("", text, count=1)
-    if _MAY_SPEAK.search(text):
-        for pattern, verb in _CONTRACTIONS:
-            text = pattern.sub(f"{speaker} {verb}", text)
+    low = text.lower()
+    own = {*_OWN.findall(low)}
+    if "i" in own:
+        if "'" in text:
+            text = _CONTRACTION.sub(lambda m: f"{speaker} {_CONTRACTED[m[1].lower()]}", text)
         text = _I_VERB.sub(lambda m: f"{speaker} {m[1]}{_verb(m[2])}", text)
         text = _I.sub(speaker, text)
+    if own:
         text = _MY.sub(f"{speaker}'s", text)
         text = _ME.sub(speaker, text)
     if "you" in text or "You" in text:
         for pattern, said in _YOUR:
             text = pattern.sub(said.format(listener), text)
-    text = _IDLE.sub("", text)
+    if any(map(low.__contains__, _IDLE_WORDS)):
+        text = _IDLE.sub("", text)
     text = _ARTICLE.sub("", text, count=1)
-    text = _SPACE.sub(" ", text).strip(" ,;:!.–—-\"'")
+    text = " ".join(text.split()).strip(" ,;:!.–—-\"'")
     return shorten(resolve(text, at, due=kind == "commitment"), source)
 
 
 def shorten(text: str, source: str) -> str:
     """Cut a text that is long or repeats more than MAX_RUN source words in a row; figures behind the cut are kept."""
     words = text.split()
-    cut = _copied(words, source) if len(words) > MAX_RUN else len(words)
+    said = f" {' '.join(_bare(source.split()))} " if len(words) > MAX_RUN else ""
+    cut = _copied(words, said)
     for idle in (_ARTICLES, _SMALL):  # without one of these little is lost, and the run is broken
         while cut < len(words):
             place = next(
@@ -165,7 +174,7 @@ def shorten(text: str, source: str) -> str:
             if not place:
                 break
             del words[place]
-            cut = _copied(words, source)
+            cut = _copied(words, said)
     cut = min(cut, _LONGEST)
     text = " ".join(words)
     if cut < len(words):
@@ -178,15 +187,14 @@ def shorten(text: str, source: str) -> str:
     )
 
 
-def _copied(words: list[str], source: str) -> int:
-    """Where a text has repeated MAX_RUN words of its source; its length where it nowhere does."""
-    said = [word.strip(".,;:!?\"'()").lower() for word in source.split()]
-    following: dict[str, list[int]] = {}
-    for at, word in enumerate(said):
-        following.setdefault(word, []).append(at)
-    ends: dict[int, int] = {}  # place in the source -> length of the run that ends there
-    for at, word in enumerate(words):
-        ends = {place: ends.get(place - 1, 0) + 1 for place in following.get(word.strip(".,;:!?\"'()").lower(), ())}
-        if any(length > MAX_RUN for length in ends.values()):
+def _bare(words: list[str]) -> list[str]:
+    return [word.strip(".,;:!?\"'()").lower() for word in words]
+
+
+def _copied(words: list[str], said: str) -> int:
+    """Where a text has repeated MAX_RUN words of its source, in bare words; its length where it nowhere does."""
+    bare = _bare(words)
+    for at in range(MAX_RUN, len(bare)):
+        if f" {' '.join(bare[at - MAX_RUN : at + 1])} " in said:
             return at
-    return len(words)
+    return len(bare)
