@@ -137,6 +137,7 @@ def build(task: Task, room: int = CALL_TOKENS) -> Prompt:
         return Prompt(system, body, ITEMS_SCHEMA, version, marks, (), tuple(capped))
     marks = {f"M{at}": item.sources for at, item in enumerate(task.memory, 1)}
     lines: list[str] = []
+    today = ""
     for message in task.messages:
         text, cut = _said(message, room)
         if not text:
@@ -145,7 +146,8 @@ def build(task: Task, room: int = CALL_TOKENS) -> Prompt:
         if cut:
             capped.append(message.seq)
         day = _day(message.created_at) if task.layout == ITEMS else ""
-        lines.append(f"[{message.seq}] {_speaker(message)}{day}: {text}")
+        lines.append(f"[{message.seq}] {_speaker(message)}{day if day != today else ''}: {text}")
+        today = day
         marks[str(message.seq)] = (message.seq,)
     parts = []
     if task.layout == RECORD:
