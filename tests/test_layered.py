@@ -89,17 +89,19 @@ def test_D2_four_mediums_fold_into_the_long_summary(memory: Memory) -> None:
 
 def test_D2_mediums_of_more_than_1500_tokens_fold_into_the_long_summary(url: str) -> None:
     def medium(known: str, new: Any) -> str:
-        text = "\n".join(f"- Crate {new[0].seq}.{n} is packed." for n in range(70))
-        return text + " word" * (760 - count(text))
+        named = sorted({word for message in new for word in message.text.split() if word.startswith("X")})
+        return "\n".join(f"- Crate {name} is packed by the red gate." for name in named)
 
     with Memory(url, summarizer=medium, clock=ticking_clock(), ids=counted_ids()) as memory:
         chat = memory.chat("a", config=preset("layered", leaf_cap=1000), wait=True)
         for n in range(1, 20):
-            chat.add(exchange(n))
+            chat.add(
+                [user(" ".join(f"X{n}.{k} is crate" for k in range(8)) + " packed by the red gate"), assistant("Fine.")]
+            )
         before = chat.memory
         assert 700 < sum(item.tokens for item in before.leaves) < 1500
         assert before.long == ()
-        chat.add(exchange(20))  # the second one
+        chat.add([user("And now?"), assistant("Fine.")])  # the second one
         after = chat.memory
         assert after.leaves == ()
         assert 400 < block_tokens(after.long) <= 500

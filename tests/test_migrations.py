@@ -58,7 +58,11 @@ def test_E7_an_old_database_becomes_like_a_new_one(path: Path, tmp_path: Path) -
 def test_E7_an_old_database_keeps_everything(path: Path) -> None:
     kept = "SELECT seq, id, role, content, tokens, sha256 FROM messages ORDER BY seq"
     before = read(path, kept)
-    others = {table: read(path, f"SELECT * FROM {table}") for table in ("chats", "folds", "pins", "events")}
+    kept_of = {
+        table: "SELECT " + ", ".join(f'"{name}"' for name, *_ in sorted(columns(path)[table])) + f" FROM {table}"
+        for table in ("chats", "folds", "pins", "events")
+    }
+    others = {table: read(path, query) for table, query in kept_of.items()}
     with opened(path) as memory:
         chat = memory.chat("trip")
         assert memory.verify().ok
@@ -74,7 +78,7 @@ def test_E7_an_old_database_keeps_everything(path: Path) -> None:
         context = chat.context("And by train?")
     assert [wire["content"] for wire in context.messages[2:]] == [*(row[3] for row in before[6:]), "And by train?"]
     assert read(path, kept) == before
-    assert {table: read(path, f"SELECT * FROM {table}") for table in others} == others
+    assert {table: read(path, query) for table, query in kept_of.items()} == others
 
 
 def test_E7_an_old_database_goes_on_folding(path: Path) -> None:
