@@ -35,7 +35,7 @@ _FIGURE = re.compile(
 )
 _PERCENTILE = re.compile(r"p\d\d", re.IGNORECASE)  # p95: the 95th percentile
 _PHONE = re.compile(
-    r"(?<![\w.,])(?:\+|00?|\()?\d[\d]*(?:[ ()/.-]{1,2}\d{2,}){2,}(?![\d,.]?\d)|(?<![\w.,])\+\d{7,15}\b|\b0\d{6,14}\b"
+    r"(?<![\w.,-])(?:\+|00?|\()?\d[\d]*(?:[ ()/.-]{1,2}\d{2,}){2,}(?![\d,.-]?\d)|(?<![\w.,])\+\d{7,15}\b|\b0\d{6,14}\b"
 )
 _IBAN = re.compile(r"\b[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){3,8}(?: ?[A-Z0-9]{1,4})?\b")
 _DOTTED = re.compile(r"[a-z_]\w*(?:\.[a-z_]\w*)+(?:\(\))?$", re.IGNORECASE)

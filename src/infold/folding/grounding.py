@@ -164,8 +164,12 @@ class Grounds:
                     (having if _counts_alike(number, other) else loose).add(at)
         kinds = number.kinds
         figures = [one for at in own for one in self.documents[at].evidence.numbers]
-        if not having & own and any(kinds & one.kinds for one in figures):  # what it cites gives another figure for it
+        if not having & own and any(
+            _named_alike(number, one) for one in figures
+        ):  # what it cites gives another figure for it
             having, loose = self._counted_so(number), set()
+        if figures:  # what it cites has figures, and this is none of them: only the same count elsewhere will do
+            loose &= own
         uncounted = self.counted.isdisjoint(kinds)
         if uncounted and not having & close:
             having |= loose
@@ -181,7 +185,8 @@ class Grounds:
         value = number.values[0]
         having: set[int] = set()
         if value == 1 and number.nouns:  # "a toddler"
-            having.update(at for at, one in enumerate(self.documents) if number.nouns & one.evidence.stems)
+            single = re.compile(rf"\b(?:an?|eine?n?|une?|una) (?:{'|'.join(map(re.escape, sorted(number.nouns)))})")
+            having.update(at for at, one in enumerate(self.documents) if single.search(one.evidence.folded))
         if not number.unit and value % 1 == 0:
             having.update(self.years.get(int(value), ()))
             if value <= 24:
@@ -198,7 +203,7 @@ class Grounds:
             at
             for value in {*number.values, *number.bases}
             for at, other in self.numbers.get(value, ())
-            if other.kinds & number.kinds and _measures_alike(number, other)
+            if _named_alike(number, other) and _measures_alike(number, other)
         }
 
     def _worded(self, ones: Sequence[Number]) -> str:
@@ -306,6 +311,13 @@ def _counts_alike(one: Number, other: Number) -> bool:
     if not one.nouns or not other.nouns or other.nth or one.nth:
         return not (one.nouns and other.unit and other.unit not in CURRENCIES)
     return bool(one.nouns & other.nouns)
+
+
+def _named_alike(one: Number, other: Number) -> bool:
+    """Whether two numbers are figures for the same: they count or measure alike, or have the same label."""
+    if one.kinds & other.kinds or (one.label and one.label == other.label):
+        return True
+    return one.nth and other.nth and not one.words and not other.words
 
 
 def _hour(value: int, evidence: Evidence) -> bool:

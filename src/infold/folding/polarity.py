@@ -162,7 +162,12 @@ def _breaks(part: str, coming: Sequence[str], words: Sequence[str]) -> bool:
         # "train not car", but "pets not allowed"
         return not (after in FITTING or after in DENYING or after.endswith(_PARTICIPLES))
     if part in _AND:
-        return after in AFTER_AND or _verbal(after) or _new_subject(coming) or not DENYING.keys().isdisjoint(words)
+        return (
+            after in AFTER_AND
+            or _verbal(after)
+            or _new_subject(coming)
+            or (len(coming) > 2 and not DENYING.keys().isdisjoint(words))
+        )
     return part in STARTERS
 
 

@@ -95,6 +95,7 @@ _NUMBER = re.compile(
 )
 _NEXT = re.compile(r"[\s-]{0,2}(%|€|\$|£|°[CF]?|[^\W\d_]+\.?(?:['’-][^\W\d_]+)*)", re.IGNORECASE)
 _HAN_COUNT = re.compile(r"[两二三四五六七八九十]+(?=[个天年周月元人点次小分位间])")
+_BEFORE = re.compile(r"([^\W\d_]+)\s$")
 _RANGE = re.compile(r"\s?(?:-|–|—|to|or|and|bis|à|a)\s?[$€£¥]?")
 _DIGIT = re.compile(r"\d")
 _HAN = re.compile(r"[\u3400-\u9fff]")
@@ -117,6 +118,8 @@ class Number:
     words: bool = False
     """Written in words."""
     nth: bool = False
+    label: str = ""
+    """The stem of the word right before it: page 12, dock 3."""
 
     @property
     def kinds(self) -> frozenset[str]:
@@ -192,8 +195,21 @@ def _read(text: str, match: re.Match[str]) -> Number:
     nouns = _nouns(word, text, after[1]) if not tail else _nouns(word, text, end)
     values = tuple(round(value * scaled, 6) for value in values)
     return Number(
-        match[0].strip(), values, dimension, factor, nouns, match.start(), match.end(), nth=bool(match["nth"])
+        match[0].strip(),
+        values,
+        dimension,
+        factor,
+        nouns,
+        match.start(),
+        match.end(),
+        nth=bool(match["nth"]),
+        label=_label(text, match.start()),
     )
+
+
+def _label(text: str, at: int) -> str:
+    match = _BEFORE.search(text, max(0, at - 24), at)
+    return _noun(match[1].lower()) if match else ""
 
 
 def _nouns(word: str, text: str, at: int) -> frozenset[str]:
