@@ -122,7 +122,7 @@ def assert_true(summary: str) -> None:
             assert not re.search(r"\bnot\b|n't|true", line), line
         elif "seat" in line:
             assert re.search(r"\bnot\b|n't", line), line
-            assert 700 < int(re.findall(r"seat (\d+)", line)[0]) <= 700 + MESSAGES, line
+            assert 700 < int(re.findall(r"seat (\d+)", line)[0]) < 800, line
         elif line and not line.startswith("#"):
             pytest.fail(f"nobody said {line!r}")
     assert not [phrase for phrase in NEVER if phrase in summary]
