@@ -73,6 +73,10 @@ class Evidence:
     words: frozenset[str]
     stems: frozenset[str]
     numbers: tuple[Number, ...]
+    values: tuple[tuple[float, Number], ...]
+    """The numbers by what they may mean, in their own unit and in the base unit."""
+    kinds: frozenset[str]
+    """What it measures or counts."""
     days: frozenset[Day]
     years: frozenset[int]
     """Years that it writes out."""
@@ -181,7 +185,7 @@ def evidence_in(text: str, at: int = 0) -> Evidence:
     if said is not None:
         days |= relative(text, said)
     rest = _masked(text, ((one.start, one.end) for one in dated if one.days[0][1] and one.days[0][2]))
-    counted = numbers(rest)
+    counted = (*numbers(rest), *in_words(rest, spoken))
     minutes = {minute for _, readings, _, _ in timed for minute in readings}
     named = frozenset(weekdays(text, spoken)) | {
         day for full in days if all(full) and (day := weekday_of(full)) is not None
@@ -192,7 +196,9 @@ def evidence_in(text: str, at: int = 0) -> Evidence:
         long_runs(text),
         frozenset((*_words(folded), *_umlauts(text))),
         stems_of(text),
-        (*counted, *in_words(rest, spoken)),
+        counted,
+        tuple((value, one) for one in counted for value in {*one.values, *one.bases}),
+        frozenset().union(*(one.kinds for one in counted)),
         frozenset(days),
         years,
         named,

@@ -60,6 +60,7 @@ class Grounds:
     def __init__(self, sources: Sequence[Message], older: Iterable[Item]) -> None:
         self.documents = [Document(evidence_of(message), (message.seq,), True) for message in sources]
         self.documents += [Document(evidence_of_text(item.text), item.sources, False) for item in older]
+        self.runs = [one.evidence.runs for one in self.documents if one.new and one.evidence.runs]
         self.by_seq: dict[int, list[int]] = {}
         self.numbers: dict[float, list[tuple[int, Number]]] = {}
         self.counted: set[str] = set()
@@ -72,10 +73,9 @@ class Grounds:
                 self.by_seq.setdefault(seq, []).append(at)
             for word in document.evidence.stems:
                 self.speaking.setdefault(word, []).append(at)
-            for number in document.evidence.numbers:
-                for value in {*number.values, *number.bases}:
-                    self.numbers.setdefault(value, []).append((at, number))
-                self.counted |= number.kinds
+            for value, number in document.evidence.values:
+                self.numbers.setdefault(value, []).append((at, number))
+            self.counted |= document.evidence.kinds
             for year in document.evidence.years:
                 self.years.setdefault(year, []).append(at)
 
@@ -103,7 +103,7 @@ class Grounds:
 
     def repeated(self, runs: frozenset[int]) -> bool:
         """Whether a message has one of some runs of words."""
-        return any(one.new and not runs.isdisjoint(one.evidence.runs) for one in self.documents)
+        return any(not runs.isdisjoint(known) for known in self.runs)
 
     def _looked_up(
         self, claims: Claims, own: set[int], related: set[int]
