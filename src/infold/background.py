@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import atexit
 import logging
 import threading
+import weakref
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 
@@ -30,6 +32,8 @@ class Background:
                 return
             if self._executor is None:
                 self._executor = ThreadPoolExecutor(THREADS, thread_name_prefix="infold")
+                # A program that ends without closing still finishes: before its threads may start nothing new.
+                getattr(threading, "_register_atexit", atexit.register)(_settle, weakref.ref(self))
             self._running[key] = self._executor.submit(self._run, key, job)
 
     def _run(self, key: str, job: Callable[[], object]) -> None:
@@ -62,3 +66,9 @@ class Background:
             executor, self._executor = self._executor, None
         if executor is not None:
             executor.shutdown()
+
+
+def _settle(background: weakref.ref[Background]) -> None:
+    left = background()
+    if left is not None:
+        left.settle()

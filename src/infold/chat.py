@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, overload
 from infold import formats, reports
 from infold.access import Access
 from infold.arguments import MessageLike, check_extras, question_of, same
-from infold.assembly import assemble
 from infold.audit import Proof, verify
 from infold.context import Context, check_budget
 from infold.errors import (
@@ -23,6 +22,7 @@ from infold.errors import (
     ReadOnlyDatabaseError,
 )
 from infold.failpoints import reach
+from infold.fitting import assemble_for
 from infold.folder import fold_instantly, rewind
 from infold.items import line_tokens
 from infold.ledger import store
@@ -175,10 +175,10 @@ class Chat:
             self._note_tools(tool_tokens)
         with self.reading() as (connection, state):
             view = state.view(() if question else asked(connection, state))
-            policy, window = state.policy, state.context_window
+            policy, window, tokenizer = state.policy, state.context_window, state.tokenizer
             budget = max_tokens or min(policy.budget or int(policy.budget_share * window), window)
         budget = check_budget(budget - reserve_output, "max_tokens less reserve_output")
-        context = assemble(view, budget, query=question, tools_tokens=tool_tokens, sources=sources or ())
+        context = assemble_for(tokenizer, view, budget, query=question, tools=tools, sources=sources or ())
         if log.isEnabledFor(logging.DEBUG):
             reports.log_trimmed(self.id, context)
         return context

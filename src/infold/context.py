@@ -97,6 +97,10 @@ class Context:
         """For each piece its layer, tokens and reason; and what was left out, and why."""
         return self._origin.explain()
 
+    def shown(self) -> list[Message]:
+        """The messages as infold sees them, before they take a format."""
+        return self._origin.shown()
+
     @overload
     def to(self, format: Literal["text"]) -> str: ...
 

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any
 
 from infold.errors import ConfigError
+from infold.tokens import TOKENIZERS
 
 TRIGGERS = ("tokens", "overflow", "safety", "emergency", "ratio", "refresh", "chunk", "batch", "hot_turns", "share")
 """Reasons to fold; `infold.triggers` says what each means."""
@@ -77,7 +78,7 @@ class Policy:
     models: tuple[str, ...] = ()
     """Models to summarize with, in order of preference."""
     overrides: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    """Other values for single models, by model name."""
+    """Other values for single models, by model name; also their `context_window` and `tokenizer`."""
 
     def __post_init__(self) -> None:
         _validate(self)
@@ -93,7 +94,7 @@ class Policy:
     def for_model(self, model: str | None) -> Policy:
         """The policy as it applies to a model."""
         values = self.overrides.get(model or "")
-        return self.with_values({k: v for k, v in values.items() if k != "context_window"}) if values else self
+        return self.with_values({k: v for k, v in values.items() if k not in _OF_MODELS}) if values else self
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
@@ -110,6 +111,7 @@ def _frozen(value: Any) -> Any:
     return tuple(_frozen(inner) for inner in value) if isinstance(value, list | tuple) else value
 
 
+_OF_MODELS = ("context_window", "tokenizer")  # what an override may say beside the fields of a policy
 _RATIOS = ("token_ratio", "trigger_ratio", "reset_ratio", "keep_share", "chunk_share", "budget_share")
 _COUNTS = {
     "keep": 0, "buffer": 0, "safety_turns": 1, "min_messages": 1, "cooldown": 0, "max_depth": 0, "max_rewrites": 0, "refresh_after": 0,
@@ -147,7 +149,9 @@ def _validate(policy: Policy) -> None:
         window = values.get("context_window", 256)
         if isinstance(window, bool) or not isinstance(window, int) or window < 256:
             raise ConfigError(f"context_window must be a whole number of at least 256, not {window!r}")
-        own = {name: value for name, value in values.items() if name != "context_window"}
+        if values.get("tokenizer", TOKENIZERS[0]) not in TOKENIZERS:
+            raise ConfigError(f"tokenizer must be one of {', '.join(TOKENIZERS)}, not {values['tokenizer']!r}")
+        own = {name: value for name, value in values.items() if name not in _OF_MODELS}
         replace(policy, overrides={}).with_values(own)
     unknown = [name for name in policy.triggers if name not in TRIGGERS]
     if unknown:

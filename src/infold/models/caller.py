@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Callable
 
+from infold.errors import ConfigError
 from infold.ledger.rows import Call
 from infold.models import loop
 from infold.models.clients import Answer, Ask, Client, client
@@ -102,12 +103,17 @@ class Caller:
         """The model's answer; each try is added to `calls`. Raises a ModelError."""
         if not self.breaker.enter():
             raise TransportError(f"{self.model.label} is left alone for a while after it failed")
-        return loop.run(self._ask(ask, calls))
+        try:
+            made = self.ready()  # here, and not on the loop: importing a provider's library takes its time
+        except ConfigError as error:
+            self.breaker.failed(at_once=True)
+            raise DeniedError(str(error)) from None
+        return loop.run(self._ask(made, ask, calls))
 
-    async def _ask(self, ask: Ask, calls: list[Call]) -> Answer:
+    async def _ask(self, made: Client, ask: Ask, calls: list[Call]) -> Answer:
         for attempt in range(TRIES):
             try:
-                answer = await self._once(ask, calls)
+                answer = await self._once(made, ask, calls)
             except DeniedError:
                 self.breaker.failed(at_once=True)
                 raise
@@ -125,13 +131,13 @@ class Caller:
                 return answer
         raise AssertionError("unreachable: the last try returns or raises")
 
-    async def _once(self, ask: Ask, calls: list[Call]) -> Answer:
+    async def _once(self, made: Client, ask: Ask, calls: list[Call]) -> Answer:
         started, at = time.monotonic(), self._clock()
         answer, outcome = Answer(""), "ok"
         try:
             # The provider's own timeout is for a silent connection; this one also ends an answer that only drips.
             async with asyncio.timeout(self.model.timeout):
-                answer = await self.ready().complete(ask)
+                answer = await made.complete(ask)
         except TimeoutError:
             outcome = "transport"
             raise TransportError("the model did not answer in time", late=True) from None
