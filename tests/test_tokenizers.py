@@ -47,3 +47,14 @@ def test_C9_a_hungrier_tokenizer_folds_sooner(memory: Memory) -> None:
 def test_C9_an_unknown_tokenizer_is_refused() -> None:
     with pytest.raises(ConfigError, match="tokenizer must be one of o200k, cl100k, bytes"):
         preset("rolling", {}, overrides={"other": {"tokenizer": "abacus"}})
+
+
+def test_C9_a_text_context_names_the_model_of_each_reply_where_asked(memory: Memory) -> None:
+    chat = memory.chat("c", preset="chunked")
+    for name in ("small", "large"):
+        chat.add([user(f"Ask {name}."), assistant("Done.", model_variant=name)])
+    chat.add(user("And now?"))
+    context = chat.context()
+    assert "Assistant (small): Done." in context.to("text", models=True)
+    assert "Assistant (large): Done." in context.to("text", models=True)
+    assert context.to("text").count("Assistant: Done.") == 2

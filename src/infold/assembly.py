@@ -375,7 +375,7 @@ class _Draft:
         }
         return reasons.get(section) or self.blocks[section].reason
 
-    def text(self) -> str:
+    def text(self, models: bool = False) -> str:
         """The plain prompt: system, background summary, turns, sources, question."""
         parts = [
             str(m.content) for name in ("policy", "system") if name in self.policy.order for m in self._section(name)
@@ -385,7 +385,7 @@ class _Draft:
             parts.append(f"{BACKGROUND}\n{render(memory)}")
         parts += [str(message.content) for message in self._section("bridge")]
         tail = self._before()
-        parts += ["\n".join(plain_line(m) for m in tail[turn.first : turn.last + 1]) for turn in turns(tail)]
+        parts += ["\n".join(plain_line(m, models) for m in tail[turn.first : turn.last + 1]) for turn in turns(tail)]
         parts.append(self._sources_text())
-        parts.append("\n".join(plain_line(m) for m in (*self.query, *self._after())))
+        parts.append("\n".join(plain_line(m, models) for m in (*self.query, *self._after())))
         return "\n\n".join(part for part in parts if part)

@@ -69,7 +69,7 @@ class Origin(Protocol):
 
     def explain(self) -> Explanation: ...
 
-    def text(self) -> str: ...
+    def text(self, models: bool = False) -> str: ...
 
     def shown(self) -> list[Message]: ...
 
@@ -102,7 +102,7 @@ class Context:
         return self._origin.shown()
 
     @overload
-    def to(self, format: Literal["text"]) -> str: ...
+    def to(self, format: Literal["text"], *, models: bool = False) -> str: ...
 
     @overload
     def to(self, format: Literal["chat", "responses"]) -> list[dict[str, Any]]: ...
@@ -113,13 +113,13 @@ class Context:
     @overload
     def to(self, format: str) -> str | list[dict[str, Any]] | dict[str, Any]: ...
 
-    def to(self, format: str) -> str | list[dict[str, Any]] | dict[str, Any]:
+    def to(self, format: str, *, models: bool = False) -> str | list[dict[str, Any]] | dict[str, Any]:
         """The context for another API: "chat" messages, "responses" input items, "anthropic" system and messages.
 
-        "text" is the plain prompt text.
+        "text" is the plain prompt text; with `models`, each reply names the model that wrote it, where it is known.
         """
         if format == "text":
-            return self._origin.text()
+            return self._origin.text(models)
         if format == "chat":
             return formats.to_chat(self._origin.shown())
         if format == "responses":

@@ -114,9 +114,11 @@ def system_message(text: str, tokens: int = 0) -> Message:
     return Message("system", text, tokens=tokens or MESSAGE_OVERHEAD + count_cached(text))
 
 
-def plain_line(message: Message) -> str:
-    """A message as a line of the plain prompt."""
+def plain_line(message: Message, models: bool = False) -> str:
+    """A message as a line of the plain prompt, with the model that wrote it where that is asked for."""
     label = {"user": "User", "assistant": "Assistant", "tool": "Tool"}.get(message.role, "System")
+    if models and message.model_variant:
+        label = f"{label} ({message.model_variant})"
     if not message.tool_calls:
         return f"{label}: {message.text}"
     functions = [call.get("function") or call.get("custom") or {} for call in message.tool_calls]

@@ -27,7 +27,7 @@ DENYING = {
         ("accept", "refuse refused refuses refusing decline declined declines reject rejected rejects rejecting deny denied denies forbid forbidden forbids prohibit prohibited prohibits ban banned bans disallow disallowed disallows veto vetoed disapprove disapproved unacceptable"),
         ("able", "unable incapable impossible"), ("like", "dislike dislikes disliked hate hates hated loathe detest detests"),
         ("enabl", "disable disabled disables disabling deactivate deactivated deactivates off"), ("includ", "exclude excluded excludes excluding"),
-        ("continu", "stop stops stopped stopping cease ceased discontinue discontinued quit quits halt halted pause paused"),
+        ("continu", "stop stops stopped stopping cease ceased discontinue discontinued quit quits halt halted pause paused postpone postponed postpones defer deferred"),
         ("keep", "cancel cancels cancelled canceled cancelling drop dropped drops scrap scrapped abandon abandoned remove removed removes discard discarded delete deleted ditch ditched"),
         ("agre", "disagree disagreed disagrees"), ("availabl", "unavailable"), ("valid", "invalid"), ("safe", "unsafe"),
         ("paid", "unpaid"), ("possibl", "impossible"), ("certain", "uncertain"), ("succe", "fail failed fails failing failure"),
@@ -43,7 +43,7 @@ DENYING = {
 BASES = {
     stem(word): base
     for base, words in (
-        ("accept", "accept approve allow permit agree authorize authorise welcome accepted approved allowed permitted allows accepts permits approves"),
+        ("accept", "accept approve allow permit agree agreed agrees authorize authorise welcome accepted approved allowed permitted allows accepts permits approves"),
         ("able", "able can"), ("like", "like love enjoy likes loves enjoys"), ("enabl", "enable activate enabled activated"),
         ("includ", "include cover included covered"), ("continu", "continue resume keep start begin continued resumed started"),
         ("keep", "keep retain confirm proceed kept retained add added adds"), ("use", "use eat take used uses"), ("requir", "require mandatory compulsory required requires necessary"),
@@ -55,6 +55,7 @@ BASES = {
 # Where it cannot be told what is denied.
 UNCLEAR = frozenset(
     "allergic allergy intolerant hardly barely rarely seldom except unless until only too otherwise either whether "
+    "substitute substitutes replace replaces replaced replacing swap swapped swaps switch switched "
     "despite although though nor kaum selten außer sauf excepto salvo".split()
 )
 IDIOMS = re.compile(
@@ -99,7 +100,7 @@ IMPLICIT = frozenset(
     "problem problems issue fail broken dead gone hard difficult less few fewer little limit limited max maximum most min "
     "minimum least under below above over until before after from since hate afraid empty full closed outstanding overdue "
     "pending unless except allergic allergy vegetarian vegan free bare alone still exclude excluded end ends ended finish "
-    "expired due open waiting against contrary averse stop otherwise but unlike different mind avoid without sick ill defekt kaputt "
+    "expired due open waiting against contrary averse definitive permanent fixed binding final stop otherwise but unlike different mind avoid without sick ill defekt kaputt "
     "nur solo seulement zu trop weniger moins menos leer aus off lacks lack needs waived already enough".split()
 )
 PREFIXED = re.compile(

@@ -11,7 +11,18 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date
 
-from infold.folding.calendar import Dated, Day, dates, day_of, relative, said_in, times, weekday_of, weekdays
+from infold.folding.calendar import (
+    Dated,
+    Day,
+    dates,
+    day_of,
+    dotted_times,
+    relative,
+    said_in,
+    times,
+    weekday_of,
+    weekdays,
+)
 from infold.folding.likeness import words
 from infold.folding.manner import long_runs
 from infold.folding.names import IDENTIFIER, MAY_IDENTIFY
@@ -186,7 +197,7 @@ def evidence_in(text: str, at: int = 0) -> Evidence:
         days |= relative(text, said)
     rest = _masked(text, ((one.start, one.end) for one in dated if one.days[0][1] and one.days[0][2]))
     counted = (*numbers(rest), *in_words(rest, spoken))
-    minutes = {minute for _, readings, _, _ in timed for minute in readings}
+    minutes = {minute for _, readings, _, _ in timed for minute in readings} | set(dotted_times(text))
     named = frozenset(weekdays(text, spoken)) | {
         day for full in days if all(full) and (day := weekday_of(full)) is not None
     }

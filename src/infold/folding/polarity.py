@@ -75,6 +75,8 @@ class Clause:
     """Words that leave open what is denied."""
     implicit: bool
     """Whether its sentence has words that deny or limit without a "not"."""
+    bare: bool
+    """A fragment such as "without cheese" or "no sugar"."""
     head: str
     """The stem right after a plain negation: what it denies."""
     asks: bool
@@ -161,6 +163,8 @@ def _breaks(part: str, coming: Sequence[str], words: Sequence[str]) -> bool:
     if part == "not" and words and not _verbal(words[-1]) and words[-1] not in SMALL:
         # "train not car", but "pets not allowed"
         return not (after in FITTING or after in DENYING or after.endswith(_PARTICIPLES))
+    if part in _WITHOUT and words:
+        return True
     if part in _AND:
         return (
             after in AFTER_AND
@@ -172,6 +176,7 @@ def _breaks(part: str, coming: Sequence[str], words: Sequence[str]) -> bool:
 
 
 _TITLES = frozenset("dr mr ms mrs vs prof no st".split())
+_WITHOUT = frozenset(["without", "ohne", "sans", "sin"])
 _AND = frozenset(["and", "und", "et", "y"])
 _ENDS = frozenset(".;()–—\n!?。！？；")
 _PARTICIPLES = ("ed", "en", "ing", "able", "ible", "t", "ly", "ary", "ous", "ive", "ful", "ial", "happy")
@@ -221,6 +226,7 @@ def _clause(words: Sequence[str], asks: bool, hedged: bool, implicit: bool) -> C
         frozenset(stated),
         unclear | _TWICE if strong > 1 or len(denied) > 1 else unclear,
         implicit,
+        words[0] in _WITHOUT or words[0] == "no",
         head,
         asks,
         hedged or not moods.isdisjoint(HEDGES),
@@ -256,6 +262,8 @@ _PALE = GENERIC | {"accept", "keep", "continu", "use", "hav", "able", "want", "l
 def opposed(line: Sequence[Clause], sources: Sequence[Clause]) -> str:
     """ "negation" or "modality" where a line says the opposite of its sources, or is surer than they are; else empty."""
     for clause in line:
+        if not clause.negative and _has_without(clause, sources):
+            return "negation"
         near = _nearest(clause, sources)
         if not near:
             continue
@@ -264,6 +272,19 @@ def opposed(line: Sequence[Clause], sources: Sequence[Clause]) -> str:
         if all(_firmer(clause, other) for other in near):
             return "modality"
     return ""
+
+
+def _has_without(clause: Clause, sources: Sequence[Clause]) -> bool:
+    """Whether a clause affirms all of what its sources only ever exclude: "with cheese" for "without cheese"."""
+    if clause.implicit or clause.unclear:
+        return False
+    for other in sources:
+        if other.bare and other.negative and other.mass >= 1 and other.stems <= clause.stems and len(clause.stems) > 1:
+            rest = clause.stems - other.stems
+            stated = any(not one.negative and one.stems & other.stems for one in sources)
+            if not stated and any(not one.negative and one.stems & rest for one in sources):
+                return True
+    return False
 
 
 def _nearest(clause: Clause, sources: Sequence[Clause]) -> list[Clause]:
