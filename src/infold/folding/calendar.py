@@ -93,7 +93,7 @@ _PAST = re.compile(
     re.IGNORECASE,
 )
 _MONTH_END = re.compile(rf"\b(?:last day|end) of ({_MONTH})\b", re.IGNORECASE)
-_DOTTED = re.compile(r"\b(?:at|um|by|from|until|till|to|@) (\d{1,2})\.([0-5]\d)(?![\d.])", re.IGNORECASE)
+_DOTTED = re.compile(r"\b(?:at|um|by|from|until|till|to|@) (\d{1,2})\.([0-5]\d)(?!\d|\.\d)", re.IGNORECASE)
 _COUNT = {"a": 1, "an": 1, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9, "ten": 10, "eleven": 11, "twelve": 12}  # fmt: skip
 _DAYS_OF = {"day": 1, "week": 7, "fortnight": 14}
 
@@ -311,7 +311,7 @@ def _after(said: date, number: int, unit: str) -> set[Day]:
 def _span(which: str, span: str, said: date, monday: date) -> set[Day]:
     step = -1 if which == "last" else 0 if which == "this" else 1
     if span.startswith(("week", "woche", "sem")):
-        days = (5, 6) if span == "weekend" else range(7)
+        days = (5, 6) if span == "weekend" else (0, 4)  # the week of Monday, or by its end
         return {_whole(monday + timedelta(days=7 * step + day)) for day in days}
     if span.startswith(("month", "monat", "mois", "mes")):
         return _after(said, step, "month")

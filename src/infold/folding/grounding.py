@@ -116,7 +116,7 @@ class Grounds:
         for reference in claims.references:
             yield "identifier", reference, self._reference(reference, own)
         for dated in claims.dates:
-            yield "date", dated.text, self._date(dated, own, close)
+            yield "date", dated.text, self._date(dated, own, close, related)
         for written, minutes in claims.times:
             yield "date", written, self._time(minutes, own, close)
         for number in claims.numbers:
@@ -176,7 +176,7 @@ class Grounds:
         if uncounted and not having & own:
             having |= self._otherwise(number)
         if figures:
-            close = close - (self._around(own) - related)
+            close = own | related
         distant = number.values[0] >= _TELLING or number.values[0] % 1
         return self._pick(having, own, None if distant else close)
 
@@ -216,8 +216,10 @@ class Grounds:
                 return f"{one.text[:60]} is in none of its sources"
         return ""
 
-    def _date(self, dated: Dated, own: set[int], close: set[int]) -> set[int] | None:
+    def _date(self, dated: Dated, own: set[int], close: set[int], related: set[int]) -> set[int] | None:
         having = {at for at, one in enumerate(self.documents) if any(_dated(day, one.evidence) for day in dated.days)}
+        if any(self.documents[at].evidence.days for at in own):  # what it cites has dates of its own
+            close = own | related
         picked = self._pick(having, own, close)
         if picked is None and not dated.text.isalpha():  # "24/7" is no date, but may be said
             picked = self._pick(self._having(dated.text) | self._fraction(dated.text), own, close)
