@@ -212,7 +212,7 @@ class _Gate:
             cites = not set(line.sources).isdisjoint(one.sources)
             if shared >= (0.34 if cites else 0.5) and (best is None or shared > best[0]):
                 best = (shared, one)
-        if best is None or covered(best[1].text, self.sound, _NEW_SHARE):
+        if best is None or covered(best[1].text, best[1].sources, self.sound, _NEW_SHARE):
             return None
         return best[1]
 
@@ -221,7 +221,7 @@ class _Gate:
         gone = superseded(self.memory, self.change)
         lines = list(self.sound)
         for item in self.memory:
-            if item.id in gone or covered(item.text, lines, _OLD_SHARE) or restated(item, lines):
+            if item.id in gone or covered(item.text, item.sources, lines, _OLD_SHARE) or restated(item, lines):
                 continue
             self._add(Candidate(item.section, item.text, item.sources, confidence=item.confidence), False)
             self.note("lost", f"kept from memory: {item.text}", "carried")
@@ -229,7 +229,7 @@ class _Gate:
     def keep_statements(self) -> None:
         """Carry over what the messages state confidently and no line says."""
         for one in self.stated:
-            if one.confidence >= _CONFIDENT and not covered(one.text, self.sound, _NEW_SHARE):
+            if one.confidence >= _CONFIDENT and not covered(one.text, one.sources, self.sound, _NEW_SHARE):
                 self._add(one, True)
                 self.note("lost", f"kept from the messages: {one.text}", "carried")
 

@@ -59,10 +59,15 @@ def statements(change: Change, found: Sequence[Candidate], least: float) -> list
     return kept
 
 
-def covered(text: str, lines: Sequence[Line], share: float) -> bool:
+def covered(text: str, sources: Sequence[int], lines: Sequence[Line], share: float) -> bool:
     """Whether some line, or several together, say what a text says: its claims, and enough of its telling words."""
     stems = evidence_of_text(text).stems
     rare = _rare(stems)
+    claims = claims_of(text)
+    if claims.numbers or claims.references or claims.dates:  # exact enough: the same figures from the same message
+        same = [line.evidence for line in lines if not set(sources).isdisjoint(line.candidate.sources)]
+        if any(_claims(text, [one]) and not _contradicts(one, text) for one in same):
+            return True
     near: list[tuple[float, Line]] = []
     for line in lines:
         if common := rare & line.evidence.stems:
