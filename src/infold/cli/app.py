@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import json
 import sys
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from rich.table import Table
 from rich.text import Text
 
 from infold import __version__
 from infold.chat import Chat
 from infold.cli import checks, replay
-from infold.cli.options import ChatName, DatabaseUrl, Json, opened
-from infold.cli.output import console, fail, memory_text, print_json
+from infold.cli.options import ChatName, DatabaseUrl, Json, Models, opened
+from infold.cli.output import console, errors, fail, memory_text, print_json
 from infold.cli.transcript import read_transcript
 from infold.memory import Memory
 
@@ -56,6 +58,7 @@ def add(
     preset: Annotated[str | None, typer.Option(help="Policy of a new chat.")] = None,
     system: Annotated[str | None, typer.Option(help="System prompt of the chat.")] = None,
     context_window: Annotated[int | None, typer.Option(help="Tokens the chat's model can read.")] = None,
+    model: Models = None,
     database: DatabaseUrl = "",
     as_json: Json = False,
 ) -> None:
@@ -68,10 +71,11 @@ def add(
     else:
         text = sys.stdin.read() if content in (None, "-") else content
         messages = [{"role": role, "content": text, **({"id": id} if id else {})}]
-    with opened(database, create=True) as memory:
+    with opened(database, create=True, model=model) as memory:
         handle = memory.chat(chat, preset=preset, system=system, context_window=context_window)
         folds = len(handle.events())
         added = handle.add(messages, repair=file is not None)
+        handle.settle()
         made = [event for event in handle.events()[folds:] if event.type == "summarization"]
     if as_json:
         shown = [{"id": m.id, "seq": m.seq, "tokens": m.tokens} for m in added]
@@ -136,18 +140,43 @@ def summary(chat: ChatName, database: DatabaseUrl = "", as_json: Json = False) -
 
 
 @app.command()
-def fold(chat: ChatName, database: DatabaseUrl = "", as_json: Json = False) -> None:
-    """Fold now all that the chat's policy lets go."""
-    with opened(database) as memory:
+def fold(chat: ChatName, model: Models = None, database: DatabaseUrl = "", as_json: Json = False) -> None:
+    """Fold now all that the chat's policy lets go; with nothing to fold, memory is rewritten."""
+    with opened(database, model=model) as memory:
         handle = existing(memory, chat)
+        before = len(handle.events())
         folded = handle.fold()
-        events = [event.data for event in handle.events() if event.type == "summarization"]
+        handle.settle()
+        made = handle.events()[before:]
+    events = [event.data for event in made if event.type == "summarization"]
+    failed = [event.data for event in made if event.type == "summarization_failed"]
     if as_json:
-        print_json({"chat": chat, "folded": folded, "event": events[-1] if folded else None})
+        print_json({"chat": chat, "folded": folded, "event": events[-1] if folded else None, "failed": failed})
     elif folded:
         console.print(replay.fold_line(events[-1]))
     else:
         console.print("nothing was folded: the policy's depth limit is reached")
+    for failure in failed if not as_json else ():
+        errors.print(Text(f"the model did not write it ({failure['message']}); the extractive fold stands", "yellow"))
+
+
+@app.command()
+def usage(chat: ChatName, database: DatabaseUrl = "", as_json: Json = False) -> None:
+    """Show what folding a chat with models took: calls, tokens, cost."""
+    with opened(database) as memory:
+        found = existing(memory, chat).usage()
+    if as_json:
+        print_json({"chat": chat, "models": [asdict(used) for used in found.models], "cost": found.cost})
+        return
+    if not found.models:
+        console.print("no model was asked for this chat")
+        return
+    table = Table("model", "calls", "failed", "tokens in", "cached", "tokens out", "seconds", "US dollars")
+    for used in found.models:
+        cost = "unknown" if used.cost is None else f"{used.cost:.6f}"
+        numbers = (used.calls, used.failed, used.tokens_in, used.cached, used.tokens_out)
+        table.add_row(used.model, *(f"{number:,}" for number in numbers), f"{used.duration / 1000:.1f}", cost)
+    console.print(table)
 
 
 @app.command()

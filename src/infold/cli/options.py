@@ -21,9 +21,19 @@ DatabaseUrl = Annotated[
         show_default=False,
     ),
 ]
+Models = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--model",
+        envvar="MEMORY_SUMMARIZER_MODEL",
+        help="Model that writes the summaries, such as openai:gpt-5-nano; several are tried in turn.",
+        show_default=False,
+    ),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
 
 
-def opened(database: str, *, create: bool = False) -> Memory:
-    """The memory in a database; only commands that write create a missing one."""
-    return Memory(database or DEFAULT_DATABASE, create=create)
+def opened(database: str, *, create: bool = False, model: list[str] | None = None) -> Memory:
+    """The memory in a database; only commands that write create a missing one, or ask a model."""
+    named = [name if ":" in name or name == "local" else f"openai:{name}" for name in model or ()]
+    return Memory(database or DEFAULT_DATABASE, create=create, model=named)

@@ -16,7 +16,7 @@ from rich.text import Text
 
 from infold.audit import Proof
 from infold.chat import Chat
-from infold.cli.options import DEFAULT_DATABASE, DatabaseUrl, Json, opened
+from infold.cli.options import DEFAULT_DATABASE, DatabaseUrl, Json, Models, opened
 from infold.cli.output import console, errors, fail, memory_text, print_json
 from infold.cli.transcript import read_transcript, split_system
 from infold.context import Context
@@ -49,6 +49,7 @@ def replay(
     context_window: Annotated[int | None, typer.Option(help="Tokens the chat's model can read.")] = None,
     max_tokens: Annotated[int | None, typer.Option(help="Budget of the context shown at the end.")] = None,
     fresh: Annotated[bool, typer.Option("--fresh", help="Delete the chat first if it exists.")] = False,
+    model: Models = None,
     database: DatabaseUrl = "",
     as_json: Json = False,
 ) -> None:
@@ -62,7 +63,7 @@ def replay(
         assert file is not None
         messages, name = read_transcript(file), chat or file.stem
     system, messages = split_system(messages)
-    with opened(database, create=True) as memory:
+    with opened(database, create=True, model=model) as memory:
         if fresh and any(info.id == name for info in memory.chats()):
             memory.chat(name).delete()
         handle = memory.chat(name, preset=preset, system=system, context_window=context_window)
@@ -122,6 +123,7 @@ def fold_line(data: dict[str, Any]) -> Text:
         f"  messages {data['first']}–{data['last']} ({number}), because of {data['reason']}:",
         f"  next request {data['tokens_before']:,} → ",
         (f"{data['tokens_after']:,} tokens", "bold"),
+        f"  by {data['model']}" if data.get("model") else "",
     )
 
 
