@@ -1,0 +1,142 @@
+"""What becomes of a model's answer: lines that hold, with their sources; nothing else."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+import pytest
+
+from infold import Chat, Memory, Model, Policy, preset
+from tests.test_model_crash import active
+from tests.test_model_faults import assert_true, server, talk, upstream, verdicts
+from tests.test_model_folds import CHUNKED, opened, until_fold, written
+from tests.test_summarizer import assert_nothing_lost, failures
+from tests.upstream import Upstream, step
+
+__all__ = ["server", "upstream"]  # fixtures
+
+
+def assert_cites_its_sources(chat: Chat) -> None:
+    """Every line of memory names messages that exist, among them the one that says what it says."""
+    said = {message.seq: message.text for message in chat.messages()}
+    items = chat.memory.items
+    assert items
+    for item in items:
+        assert item.sources
+        assert set(item.sources) <= said.keys()
+        (sign,) = re.findall(r"FACT-\d+|seat \d+", item.text)
+        assert any(sign in said[seq] for seq in item.sources), item
+
+
+@pytest.mark.parametrize("answer", ["good", "extra_sources"])
+@pytest.mark.parametrize("config", [preset("rolling", {}), preset("default", {}), CHUNKED], ids=lambda c: c.name)
+def test_F5_every_line_a_model_wrote_cites_the_messages_it_comes_from(
+    url: str, upstream: Upstream, config: Policy, answer: str
+) -> None:
+    upstream.script([step(answer, forever=True)])
+    with opened(url, upstream) as memory:
+        chat = memory.chat("c", config=config, context_window=600)
+        talk(chat, 1, 40)
+        chat.settle()
+        assert {author for _, _, author in active(url)} == {"summarizer"}
+        assert_cites_its_sources(chat)
+
+
+def answer(*lines: tuple[str, str, str]) -> dict[str, Any]:
+    items = [{"section": section, "text": text, "sources": [mark]} for section, text, mark in lines]
+    message = {"role": "assistant", "content": json.dumps({"items": items})}
+    return {"status": 200, "body": {"choices": [{"index": 0, "message": message, "finish_reason": "stop"}]}}
+
+
+def test_F3_wrong_lines_of_an_answer_are_never_committed(url: str, upstream: Upstream) -> None:
+    upstream.script(
+        [
+            answer(
+                ("facts", "User holds ticket FACT-1201 for leg 1", "1"),
+                ("facts", "The ticket of leg 3 has the number FACT-9999", "3"),
+                ("decisions", "User decided to marry Margaret in Reykjavik", "5"),
+                ("open", "Seat 702 must not be booked until Anna agrees", "2"),
+                ("open", "Seat 704 must not be booked until Anna agrees", "4"),
+            )
+        ]
+    )
+    with opened(url, upstream) as memory:
+        chat = memory.chat("c", preset="rolling", wait=True)
+        talk(chat, 1, 12)
+        assert "User holds ticket FACT-1201 for leg 1" in chat.summary
+        assert "FACT-1203" in chat.summary  # what the wrong line should have said
+        assert not re.search("FACT-9999|Margaret|Reykjavik|marry", chat.summary)
+        (verdict,) = verdicts(chat)
+        assert verdict["verdict"] == "mended"
+        assert sum(action in ("dropped", "replaced") for _, action, _ in verdict["findings"]) == 2
+        assert chat.usage().calls[0].outcome == "ok"
+
+
+def test_F3_lines_know_how_often_a_model_rewrote_them(url: str, upstream: Upstream) -> None:
+    def rewrites() -> dict[str, int]:
+        return {item.text: item.rewrites for item in chat.memory.items}
+
+    upstream.script(
+        [
+            answer(("facts", "Leg 1 runs on ticket FACT-1201", "1")),
+            answer(
+                ("facts", "FACT-1201 is what leg 1 runs on", "M1"), ("facts", "Leg 7 runs on ticket FACT-1207", "7")
+            ),
+        ]
+    )
+    with opened(url, upstream) as memory:
+        chat = memory.chat("c", preset="rolling", wait=True)
+        talk(chat, 1, 12)
+        assert rewrites()["Leg 1 runs on ticket FACT-1201"] == 1
+        assert all(times == 0 for text, times in rewrites().items() if "FACT-1201" not in text)  # carried over
+        talk(chat, 13, 18)
+        assert rewrites()["FACT-1201 is what leg 1 runs on"] == 2
+        assert rewrites()["Leg 7 runs on ticket FACT-1207"] == 1
+
+
+def test_C7_a_model_behind_the_anthropic_api(url: str, upstream: Upstream) -> None:
+    with Memory(url, model=Model("claude-x", "anthropic", base_url=upstream.root)) as memory:
+        chat = memory.chat("c", preset="rolling", wait=True)
+        talk(chat, 1, 12)
+        (request,) = upstream.requests()
+        assert (request["path"], request["body"]["model"]) == ("/v1/messages", "claude-x")
+        assert written(url)[0][1] == f"anthropic:claude-x@{upstream.root}"
+        assert not failures(chat)
+        assert_true(chat.summary)
+        assert_cites_its_sources(chat)
+
+
+def test_C7_a_hosted_prompt_gets_one_input_and_its_text_becomes_items(
+    url: str, upstream: Upstream, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PROMPT_VERSION_SUMMARY_GLOBAL", "7")
+    monkeypatch.setenv("OPENAI_API_KEY", "a key of nobody")
+    monkeypatch.setenv("OPENAI_BASE_URL", upstream.url)
+    with Memory(url) as memory:
+        chat = memory.chat("c", config=CHUNKED)
+        last = until_fold(chat, 0)
+        (request, *_) = upstream.requests()
+        assert request["path"] == "/v1/responses"
+        assert set(request["body"]) == {"prompt", "input"}
+        assert request["body"]["prompt"] == {
+            "id": "pmpt_6917ebe9367c819396fe4840cf0f0e050c18a965a3366120", "version": "7"
+        }  # fmt: skip
+        assert request["body"]["input"].startswith("=== EXISTING_SUMMARY ===\nNONE\n")
+        assert active(url)[0][2] == "summarizer"
+        assert_cites_its_sources(chat)
+        assert_nothing_lost(memory, chat, last)
+
+
+def test_C7_the_hosted_prompt_is_for_chunked_alone(
+    url: str, upstream: Upstream, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PROMPT_VERSION_SUMMARY_GLOBAL", "7")
+    monkeypatch.setenv("OPENAI_BASE_URL", upstream.url)
+    with Memory(url) as memory:
+        chat = memory.chat("c", preset="rolling")
+        talk(chat, 1, 12)
+        chat.settle()
+        assert active(url) == [(1, 6, "extractive")]
+        assert upstream.requests() == []
