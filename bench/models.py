@@ -112,7 +112,7 @@ def reading(upstream: Upstream) -> tuple[list[Figure], dict[str, object]]:
 def said(number: int) -> list[dict[str, Any]]:
     """Turn number so-and-so: a fact, and an answer."""
     return [
-        {"role": "user", "content": f"Please note that FACT-{number:04} is stored in box {number * 7} at the depot.", "id": f"u{number}"},
+        {"role": "user", "content": f"FACT-{number:04} is stored in box {number * 7} at the depot.", "id": f"u{number}"},
         {"role": "assistant", "content": f"Thanks, the depot has it. {'All is well at the depot today. ' * 6}", "id": f"a{number}"},
     ]  # fmt: skip
 

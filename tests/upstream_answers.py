@@ -141,8 +141,10 @@ def messages_of(request: Asked) -> list[Line]:
             _line(said, text, turn["mark"]) for turn, both in _cut(_TURN, turns) for said, text in _cut(_SPEAKER, both)
         ]
     transcript = request.user.partition("</memory>")[2] if "<memory>" in request.user else request.user
-    if request.layout == "items":
-        transcript = _between(transcript, "<messages>", "</messages>") if "<messages>" in transcript else ""
+    if "<messages>" in transcript:
+        transcript = _between(transcript, "<messages>", "</messages>")
+    elif request.layout == "items":
+        transcript = ""
     return [_line(said, text, said["mark"]) for said, text in _cut(_MESSAGE, transcript)]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Protocol
+from typing import Any, Protocol
 
 from infold.folding.prompting import (
     CALL_TOKENS,
@@ -124,7 +124,12 @@ def _hosted(prompt: Prompt, label: str) -> Prompt:
 
 def _cleaned(message: Message) -> Message:
     """A message without what infold itself put into it."""
-    if not isinstance(message.content, str):
-        return message
-    text = without_own(message.content)
-    return message if text == message.content else replace(message, content=text)
+    content = message.content
+    if isinstance(content, list):
+        clean: Any = [
+            {**part, "text": without_own(part["text"])} if isinstance(part.get("text"), str) else part
+            for part in content
+        ]
+    else:
+        clean = without_own(content) if content else content
+    return message if clean == content else replace(message, content=clean)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from infold.items import HEADINGS
+from infold.items import HEADINGS, PINNED
 
 # Fixed first lines. They mark what infold put into a request, so that it is never taken for conversation.
 POLICY_SNIPPET = (
@@ -25,13 +25,14 @@ NOTHING = "(nothing durable)"
 _HEADER = re.compile(
     r"\s*(?:\[summary-depth:\d+\] ?)?(?:\[infold (?:memory(?: policy)?|bridge|sources)\]|BACKGROUND – PRIOR)"
 )
-_BODY = re.compile(
-    rf"\s*(?:[-*•] |#{{1,6}} (?:{'|'.join(map(re.escape, HEADINGS.values()))})\s*$|{re.escape(NOTHING)})"
-)
-# What a summarizer is sent, and may be quoted back with.
+_HEADING = re.compile(rf"\s*#{{1,6}} (?:{'|'.join(map(re.escape, HEADINGS.values()))})\s*$")
+_BODY = re.compile(rf"\s*(?:[-*•] |{re.escape(NOTHING)})")
+# What a summarizer is sent, and may be quoted back with; and what was pasted inside a string of JSON.
 _INPUT = re.compile(
     r"<memory>\n\[M1\].*?(?:</memory>|\Z)|<messages>\n\[\d+\].*?(?:</messages>|\Z)|<meta total_messages=\d+[^>]*/>"
-    r"|=== EXISTING_SUMMARY ===.*?(?:=== END_NEW_TURNS ===|\Z)",
+    r"|=== EXISTING_SUMMARY ===.*?(?:=== END_NEW_TURNS ===|\Z)"
+    rf"|{re.escape(PROMPT_MARK)}.*?(?:- At most \S+ tokens in all\.|\Z)"
+    r"|(?<=\")(?:\[summary-depth:\d+\] )?\[infold [^\n\"\\]*(?:\\.[^\n\"\\]*)*(?=\")",
     re.DOTALL,
 )
 _SIGN = re.compile(r"\[infold |\[summary-depth:|BACKGROUND – PRIOR|<memory>\n|<messages>\n|<meta total_|=== EXISTING_")
@@ -41,15 +42,16 @@ def without_own(text: str) -> str:
     """A message's text less memory, bridges and prompts of infold that came back in it."""
     if not _SIGN.search(text):
         return text
-    text = _INPUT.sub("", text)
-    if PROMPT_MARK in text:  # a prompt of ours, quoted to its end
-        text = text[: text.index(PROMPT_MARK)]
     kept: list[str] = []
-    inside = False
-    for line in text.split("\n"):
+    inside = loose = False  # in a block of ours; in a part of it that may hold lines of any form
+    for line in _INPUT.sub("", text).split("\n"):
         if _HEADER.match(line):
-            inside = True
-        elif not (inside and (_BODY.match(line) or not line.strip())):
+            inside, loose = True, SOURCES_HEADER in line
+        elif inside and _HEADING.match(line):
+            loose = HEADINGS[PINNED] in line
+        elif not (inside and (loose or _BODY.match(line) or not line.strip())):
             inside = False
             kept.append(line)
+        elif not line.strip():
+            loose = False
     return "\n".join(kept).strip()

@@ -156,7 +156,7 @@ def build(task: Task, room: int = CALL_TOKENS) -> Prompt:
         known = [f"[M{at}] {item.section}: {item.text}" for at, item in enumerate(task.memory, 1)]
         parts.append("\n".join(("<memory>", *known, "</memory>")))
     if lines:
-        parts.append("\n".join(("<messages>", *lines, "</messages>")) if task.layout == ITEMS else "\n".join(lines))
+        parts.append("\n".join(("<messages>", *lines, "</messages>")))
     schema = RECORD_SCHEMA if task.layout == RECORD else ITEMS_SCHEMA
     return Prompt(system, "\n".join(parts), schema, version, marks, tuple(filtered), tuple(capped))
 
