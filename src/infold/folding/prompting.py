@@ -254,7 +254,7 @@ def read(answer: str, task: Task, prompt: Prompt) -> Proposal:
         if not isinstance(narrative, str) or not narrative.strip():
             raise AnswerError("the answer has no summary")
         lines = list(_record_lines(data))
-        narrative = " ".join(narrative.split())
+        narrative = _words(narrative)
     else:
         entries = data.get("items")
         if not isinstance(entries, list):
@@ -295,11 +295,9 @@ def _line(entry: Any, section: str | None) -> tuple[Candidate, list[str]]:
     if not isinstance(entry, dict) or not isinstance(entry.get("text"), str):
         raise AnswerError("an item of the answer has no text")
     section = section or entry.get("section")
-    if section not in SECTIONS:
+    if not isinstance(section, str) or section not in SECTIONS:
         raise AnswerError(f"an item of the answer is in an unknown section {str(section)[:40]!r}")
-    text = " ".join(entry["text"].split())
-    if "\0" in text or not _is_unicode(text):
-        raise AnswerError("the answer is not valid text")
+    text = _words(entry["text"])
     marks = entry.get("sources") or []
     if not isinstance(marks, list):
         raise AnswerError("the sources of an item must be a list")
@@ -310,7 +308,7 @@ def _record_lines(data: Mapping[str, Any]) -> Iterator[tuple[Candidate, list[str
     context = data.get("context")
     if not isinstance(context, dict):
         raise AnswerError("the answer has no context")
-    for entry in context.get("action_items") or []:
+    for entry in _listed(context, "action_items"):
         if not isinstance(entry, dict) or not isinstance(entry.get("task"), str):
             raise AnswerError("an action item of the answer has no task")
         said = entry["task"].strip().rstrip(".")
@@ -325,15 +323,13 @@ def _record_lines(data: Mapping[str, Any]) -> Iterator[tuple[Candidate, list[str
         yield _line({"text": text, "sources": entry.get("sources")}, "open")
     seen: set[str] = set()
     groups = (
-        (context.get("decisions"), "decisions"),
-        (context.get("unresolved"), "open"),
-        (data.get("key_points"), "facts"),
-        (context.get("domain_entities"), "artifacts"),
+        (_listed(context, "decisions"), "decisions"),
+        (_listed(context, "unresolved"), "open"),
+        (_listed(data, "key_points"), "facts"),
+        (_listed(context, "domain_entities"), "artifacts"),
     )
     for entries, section in groups:
-        if not isinstance(entries or [], list):
-            raise AnswerError(f"{section} of the answer is not a list")
-        for entry in (entries or [])[:MOST]:
+        for entry in entries:
             line, marks = _line({"text": entry} if isinstance(entry, str) else entry, section)
             if line.text.casefold() not in seen:
                 seen.add(line.text.casefold())
@@ -348,9 +344,19 @@ def _cited(line: Candidate, marks: Sequence[str], task: Task, prompt: Prompt) ->
     return Candidate(line.section, line.text, tuple(found))
 
 
-def _is_unicode(text: str) -> bool:
+def _listed(data: Mapping[str, Any], name: str) -> list[Any]:
+    entries = data.get(name) or []
+    if not isinstance(entries, list):
+        raise AnswerError(f"{name} of the answer is not a list")
+    return entries[:MOST]
+
+
+def _words(text: str) -> str:
+    """A text on one line; AnswerError where no database could keep it."""
     try:
         text.encode()
     except UnicodeEncodeError:
-        return False
-    return True
+        raise AnswerError("the answer is not valid text") from None
+    if "\0" in text:
+        raise AnswerError("the answer is not valid text")
+    return " ".join(text.split())
