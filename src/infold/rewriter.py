@@ -147,14 +147,16 @@ class Rewriter:
         """Fold with the summarizer until nothing is due; what it does wrong leaves the chat as it was."""
         folded = False
         with Lease(self._chat, self._memory.clockwork, self._term) as lease:
+            log = Log()
             while True:
                 step = self._prepared(force, lease)
                 if step is None:
+                    self._note_calls(log)
                     return folded
                 plan, marks, asked = step
                 if asked is None:
                     return True
-                log, started = Log(), self._memory.clockwork.now()
+                started = self._memory.clockwork.now()
                 try:
                     written = Writer(self._chat.id, self.authors, self._memory.answers, lease.renew).write(
                         asked.job, log
@@ -181,9 +183,15 @@ class Rewriter:
                 except LostRaceError:
                     continue
                 self._memory.emit(events)
-                folded = True
+                folded, log = True, Log()
                 if force or self._wait:  # one fold a cycle
                     return True
+
+    def _note_calls(self, log: Log) -> None:
+        """Keep account of calls whose answer came too late for any fold."""
+        if log.calls:
+            with self._chat.writing() as (connection, state):
+                store.insert_calls(connection, state.row.key, log.calls, None)
 
     def _prepared(self, force: bool, lease: Lease) -> tuple[Plan, Marks | None, Request | None] | None:
         """What is to be asked next; no request where the event is all there is; None where nothing is due."""
