@@ -140,3 +140,72 @@ def test_C7_the_hosted_prompt_is_for_chunked_alone(
         chat.settle()
         assert active(url) == [(1, 6, "extractive")]
         assert upstream.requests() == []
+
+
+# Strange but possible ------------------------------------------------------------------------------------
+
+
+def completion(content: str, **more: Any) -> dict[str, Any]:
+    choice = {"index": 0, "message": {"role": "assistant", "content": content}, "finish_reason": "stop"}
+    return {"choices": [choice], **more}
+
+
+GOOD = json.dumps({"items": [{"section": "facts", "text": "Leg 1 runs on ticket FACT-1201", "sources": ["1"]}]})
+EMPTY: dict[str, list[str]] = {
+    "participants": [],
+    "decisions": [],
+    "action_items": [],
+    "unresolved": [],
+    "domain_entities": [],
+}
+TICKET = "User's ticket number for leg 1 is FACT-1201"
+
+
+def record(narrative: str) -> str:
+    return json.dumps({"summary": narrative, "key_points": [{"text": TICKET, "sources": ["1"]}], "context": EMPTY})
+
+
+STRANGE: dict[str, dict[str, Any]] = {
+    "huge usage": {"status": 200, "body": completion(GOOD, usage={"prompt_tokens": 10**30, "completion_tokens": 10**30})},
+    "negative usage": {"status": 200, "body": completion(GOOD, usage={"prompt_tokens": -5, "completion_tokens": 1.5})},
+    "usage of text": {"status": 200, "body": completion(GOOD, usage="many")},
+    "model of another kind": {"status": 200, "body": completion(GOOD, model=["\ud800"])},
+    "no choices": {"status": 200, "body": {"choices": []}},
+    "choices of text": {"status": 200, "body": {"choices": "x"}},
+    "message of text": {"status": 200, "body": {"choices": [{"message": "x"}]}},
+    "a list": {"status": 200, "body": []},
+    "a number": {"status": 200, "body": "42"},
+    "no body": {"status": 200, "body": ""},
+    "no content": {"status": 204, "body": ""},
+    "redirect": {"status": 302, "body": "", "headers": {"Location": "/elsewhere"}},
+    "teapot": {"status": 418, "body": "short and stout"},
+    "half a surrogate in the error": {"status": 400, "body": {"error": {"message": "bad \ud800\u0000\u001b[31m", "code": "x"}}},
+    "error of another kind": {"status": 400, "body": {"error": ["x"]}},
+    "waits for nan": {"status": 503, "body": {}, "headers": {"retry-after": "nan"}},
+    "waits forever": {"status": 503, "body": {}, "headers": {"retry-after": "inf"}},
+    "waits for yesterday": {"status": 503, "body": {}, "headers": {"retry-after": "Wed, 21 Oct 2015 07:28:00 GMT"}},
+    "waits for less than nothing": {"status": 503, "body": {}, "headers": {"retry-after-ms": "-5000"}},
+    "half a surrogate in the prose": {"status": 200, "body": completion(record(f"{TICKET} \ud800"))},
+    "nul in the prose": {"status": 200, "body": completion(record(f"{TICKET}.\0"))},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("kind", "wait", "window"), [("rolling", False, 8192), ("chain", True, 400)])
+@pytest.mark.parametrize("reply", STRANGE.values(), ids=STRANGE.keys())
+def test_F9_strange_replies_break_nothing(
+    url: str, upstream: Upstream, reply: dict[str, Any], kind: str, wait: bool, window: int
+) -> None:
+    """Either they are used, or a failure is recorded; in both cases the chat goes on."""
+    upstream.script([{**reply, "forever": True}])
+    with Memory(url, model=f"{upstream.url}#gpt-test") as memory:
+        chat = memory.chat("c", preset=kind, context_window=window, wait=wait)
+        talk(chat, 1, 20)
+        chat.settle()
+        assert upstream.requests()
+        assert failures(chat) or {author for _, _, author in active(url)} == {"summarizer"}
+        assert len(chat.usage().calls) == len(upstream.requests())
+        assert_nothing_lost(memory, chat, 20)
+        upstream.script([])
+        talk(chat, 21, 24)
+        chat.settle()
+        assert_nothing_lost(memory, chat, 24)
