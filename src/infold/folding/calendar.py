@@ -55,6 +55,7 @@ _NAMED = (
 )
 _DATES = re.compile(f"{_NAMED}|{_NUMERIC}", re.IGNORECASE)
 _BARE_DATES = re.compile(_NUMERIC)
+_MAY_DATE = re.compile(r"\d(?:[./-]\d|\s?[年月]|\.\s\d)")  # whatever looks like a date in figures
 LETTERS = re.compile(r"[^\W\d_]+")
 _DIGIT = re.compile(r"\d")
 _WEEKDAY = re.compile(
@@ -77,6 +78,8 @@ _TIME = re.compile(
     re.IGNORECASE,
 )
 _NOON = re.compile(r"\b(noon|midday|midnight|mittags?|mitternacht|midi|minuit|mediodía|medianoche)\b", re.IGNORECASE)
+_NOONS = frozenset("noon midday midnight mittag mittags mitternacht midi minuit mediodía medianoche".split())
+_MAY_TIME = re.compile(r"\d(?::|\s?(?:h|[ap]\.?\s?m|uhr|o'?c|点)|\.\d)", re.IGNORECASE)
 _RELATIVE = re.compile(
     r"\b(?P<two>(?:the )?day after tomorrow|übermorgen|après-demain|pasado mañana)\b|后天(?P<two2>)"
     r"|\b(?P<one>tomorrow|tmrw|tmr|morgen|demain|mañana)\b|明天(?P<one2>)|\b(?P<now>today|tonight|this (?:morning|afternoon|evening)|heute|aujourd'hui|hoy)\b|今天(?P<now2>)"
@@ -116,7 +119,7 @@ def dates(text: str, said: frozenset[str] | None = None) -> list[Dated]:
     pattern = _BARE_DATES
     if _may_name_month(text, said_in(text) if said is None else said):
         pattern = _DATES
-    elif not _DIGIT.search(text):
+    elif not _MAY_DATE.search(text):
         return []
     return [
         Dated(match[0], days, match.start(), match.end())
@@ -203,15 +206,15 @@ def weekdays(text: str, said: frozenset[str] | None = None) -> set[int]:
     return found
 
 
-def times(text: str) -> list[tuple[str, frozenset[int], int, int]]:
-    """Times of day: as written, the minutes of the day they may mean, start and end."""
+def times(text: str, said: frozenset[str]) -> list[tuple[str, frozenset[int], int, int]]:
+    """Times of day: as written, the minutes of the day they may mean, start and end; `said` are the text's words."""
     found: list[tuple[str, frozenset[int], int, int]] = []
-    for match in _NOON.finditer(text) if "i" in text or "oo" in text else ():
+    for match in () if said.isdisjoint(_NOONS) else _NOON.finditer(text):
         night = match[1].lower() in ("midnight", "mitternacht", "minuit", "medianoche")
         found.append((match[0], frozenset([0 if night else 720]), match.start(), match.end()))
-    if "past" in text or " to " in text:
+    if "half" in said or "quarter" in said:
         found += map(_past, _PAST.finditer(text))
-    for match in _TIME.finditer(text) if _DIGIT.search(text) else ():
+    for match in _TIME.finditer(text) if _MAY_TIME.search(text) else ():
         hour, half = int(match["h"]), (match["half"] or "").lower().replace(".", "").replace(" ", "")
         minute = match["m"] or match["hm"] or match["dm"]
         if (
@@ -258,17 +261,17 @@ def day_of(at: int) -> date | None:
         return None
 
 
-def relative(text: str, said: date) -> set[Day]:
-    """The days that "tomorrow", "next Friday", "in two weeks" may mean when said on a day."""
+def relative(text: str, said: date, spoken: frozenset[str]) -> set[Day]:
+    """The days that "tomorrow", "next Friday", "in two weeks" may mean when said on a day; `spoken` are the words."""
     found: set[Day] = set()
     for match in _MONTH_END.finditer(text) if "of" in text else ():
         month = MONTHS[match[1].lower()]
         found.update((0, month, day) for day in range(28 if month == 2 else 30, 32))
     try:
-        hasty = not text.isascii() or not _RELATIVES.isdisjoint(said_in(text))
+        hasty = not text.isascii() or not _RELATIVES.isdisjoint(spoken)
         for match in _RELATIVE.finditer(text) if hasty else ():
             found |= _related(match, said)
-        for day in weekdays(text):
+        for day in weekdays(text, spoken):
             ahead = (day - said.weekday()) % 7
             monday = said - timedelta(days=said.weekday())
             reach = [ahead, ahead - 7] if ahead else [0, 7, -7]

@@ -33,6 +33,7 @@ from infold.messages import Message
 
 _READ = 40_000  # characters of one message
 _KEPT = 4096  # messages whose evidence is kept
+_LINE = 400  # characters of what may be a line of memory
 
 _TOKEN = re.compile(r"`[^`\n]+`|[^\s,;()\[\]{}<>\"“”„«»|，。；：、（）？！]+")
 _EXACT = re.compile(r"\d|[_@#`\\]|--\w|\w\.\w|/|[a-z][A-Z]")
@@ -98,16 +99,34 @@ class Evidence:
     language: str = "en"
 
 
+class _Reading:
+    """A text with what both claims and evidence are made of."""
+
+    __slots__ = ("dated", "said", "text", "timed")
+
+    def __init__(self, text: str) -> None:
+        self.text = _normal(text)
+        self.said = said_in(self.text)
+        self.dated = dates(self.text, self.said)
+        self.timed = times(self.text, self.said)
+
+
+@functools.lru_cache(maxsize=1024)
+def _reading(text: str) -> _Reading:
+    return _Reading(text)
+
+
 @functools.lru_cache(maxsize=2048)
 def claims_of(text: str) -> Claims:
     """What a line claims."""
-    text = _normal(text)
-    line_names = (*names(text), *han_names(text)) if text else ()
-    said = said_in(text)
-    dated = dates(text, said)
+    reading = _reading(text)
+    text, said, dated = reading.text, reading.said, reading.dated
+    line_names = (*names(text), *(() if text.isascii() else han_names(text)))
     references, rest = _references(text, dated)
-    rest = _masked(rest, ((one.start, one.end) for one in dated))
-    timed = times(rest)
+    timed = reading.timed
+    if references or dated:
+        rest = _masked(rest, ((one.start, one.end) for one in dated))
+        timed = times(rest, said) if timed else timed
     rest = _masked(rest, ((start, end) for _, _, start, end in timed))
     inside = " ".join(references)
     return Claims(
@@ -122,8 +141,10 @@ def claims_of(text: str) -> Claims:
 
 
 def _normal(text: str) -> str:
+    if text.isascii():
+        return text[:_READ]
     text = unicodedata.normalize("NFKC", text[:_READ]).replace("’", "'")
-    return text if text.isascii() else _AFTER_HAN.sub(" ", text)
+    return _AFTER_HAN.sub(" ", text)
 
 
 def _masked(text: str, spans: Iterable[tuple[int, int]]) -> str:
@@ -183,28 +204,29 @@ def _exact(token: str) -> bool:
     return len(token) > 3 and _CAMEL.match(token) is not None and not token.startswith(("Mc", "Mac"))
 
 
-def evidence_in(text: str, at: int = 0) -> Evidence:
+def evidence_in(text: str, at: int = 0, runs: bool = True) -> Evidence:
     """What a text said at a time (milliseconds; 0: not known) is evidence for."""
-    text = _normal(text)
+    line = len(text) < _LINE
+    reading = _reading(text) if line else _Reading(text)
+    text, spoken, dated, timed = reading.text, reading.said, reading.dated, reading.timed
     folded = plain(text) if len(text) < 200 else plain.__wrapped__(text)
     said = day_of(at)
-    spoken = said_in(text)
-    dated = dates(text, spoken)
     days = {day for one in dated for day in one.days}
     years = frozenset(day[0] for day in days)
-    timed = times(text)
     if said is not None:
-        days |= relative(text, said)
+        days |= relative(text, said, spoken)
     rest = _masked(text, ((one.start, one.end) for one in dated if one.days[0][1] and one.days[0][2]))
     counted = (*numbers(rest), *in_words(rest, spoken))
-    minutes = {minute for _, readings, _, _ in timed for minute in readings} | set(dotted_times(text))
+    minutes = {minute for _, readings, _, _ in timed for minute in readings} 
+    if "." in text:
+        minutes.update(dotted_times(text))
     named = frozenset(weekdays(text, spoken)) | {
         day for full in days if all(full) and (day := weekday_of(full)) is not None
     }
     return Evidence(
         folded,
         _GAPS.sub("", folded),
-        long_runs(text),
+        long_runs(text) if runs else frozenset(),
         frozenset((*_words(folded), *_umlauts(text))),
         stems_of(text),
         counted,
@@ -214,7 +236,7 @@ def evidence_in(text: str, at: int = 0) -> Evidence:
         years,
         named,
         frozenset(minutes),
-        tuple(clauses_of(text)),
+        clauses_of(text) if line else clauses_of.__wrapped__(text),
         said,
         language_of(spoken),
     )
@@ -239,7 +261,7 @@ def _umlauts(text: str) -> Iterable[str]:
 
 def stems_of(text: str) -> frozenset[str]:
     """The content stems of a text; pairs of characters where words are not parted."""
-    found = words.__wrapped__(text)
+    found = words(text) if len(text) < _LINE else words.__wrapped__(text)
     if british := [word for word in found if "our" in word and len(word) > 5]:
         found |= {word.replace("our", "or") for word in british}
     wide = [word for word in found if not word.isascii() and any("\u3400" <= ch <= "\u9fff" for ch in word)]
@@ -294,7 +316,7 @@ def evidence_of(message: Message) -> Evidence:
 @functools.lru_cache(maxsize=2048)
 def evidence_of_text(text: str) -> Evidence:
     """What a line of memory is evidence for."""
-    return evidence_in(text)
+    return evidence_in(text, runs=False)
 
 
 def cites(reference: str, evidence: Evidence, loosely: bool = True) -> bool:
@@ -307,6 +329,12 @@ def cites(reference: str, evidence: Evidence, loosely: bool = True) -> bool:
     if digits:
         return _stands(digits, evidence.digits)
     return bool(compact) and compact[:2] in evidence.folded and _loosely(compact).search(evidence.folded) is not None
+
+
+def found_in(reference: str, folded: str, loosely: bool) -> bool:
+    """Whether a reference may stand in one of several texts: false for most that do not."""
+    wanted, digits, compact = _wanted(reference)
+    return any(one in folded for one in wanted) or (loosely and bool(digits or compact[:2] in folded))
 
 
 def has_digits(written: str, evidence: Evidence) -> bool:

@@ -6,8 +6,9 @@ Each line must be grounded (`grounding`) and speak like memory (`manner`); what 
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Sequence
+import threading
+from collections import Counter, OrderedDict
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 
 from infold.folding.evidence import claims_of, evidence_of_text
@@ -16,7 +17,7 @@ from infold.folding.likeness import words
 from infold.folding.manner import long_runs, manner, prompted
 from infold.folding.merge import Change
 from infold.folding.polarity import opposed
-from infold.folding.retention import Line, covered, merged, restated, statements, superseded
+from infold.folding.retention import Lines, covered, merged, restated, statements, superseded
 from infold.items import CLOSING, PINNED, SECTIONS, Candidate, Item, heading_tokens, line_tokens, normal
 from infold.messages import Message
 
@@ -26,6 +27,7 @@ _CONFIDENT = 0.75  # a statement from here on is not left out
 _OLD_SHARE, _NEW_SHARE = 0.5, 0.3  # of the telling words: to count as said by a line
 _MOST_SOURCES = 6
 _DETAIL = 120
+_KEPT = 8  # bases of judgements
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,12 +86,12 @@ def judge(
         gate.weigh(line, size)
     if gate.failed * 2 > len(lines):
         return _rejected("failures", f"{gate.failed} of {len(lines)} lines fail", gate.findings)
-    if not gate.sound:
+    if not gate.sound.every:
         return _rejected("empty", "nothing sound is left", gate.findings)
     if whole:
         gate.keep_memory()
     gate.keep_statements()
-    return Verdict(True, tuple(line.candidate for line in gate.sound), tuple(gate.findings))
+    return Verdict(True, tuple(line.candidate for line in gate.sound.every), tuple(gate.findings))
 
 
 def _distinct(lines: Sequence[Candidate]) -> list[Candidate]:
@@ -107,6 +109,62 @@ def _rejected(reason: str, detail: str, findings: Sequence[Finding] = ()) -> Ver
     return Verdict(False, (), (*findings, Finding(reason, detail, "rejected")))
 
 
+class _Basis:
+    """What all proposals for the same messages are judged by."""
+
+    def __init__(
+        self, sources: Sequence[Message], memory: Sequence[Item], pins: Sequence[Item], found: Sequence[Candidate]
+    ) -> None:
+        self.remembered = {normal(item.text): item for item in memory}
+        self.grounds = Grounds(sources, (*memory, *pins))
+        self.seqs = {message.seq for message in sources}
+        self.older = {seq for item in (*memory, *pins) for seq in item.sources}
+        change = merged(memory, found) if found else Change((), (), tuple(memory))
+        self.stated = statements(change, found, 0.0)
+        self.gone = superseded(memory, change)
+
+
+_Parts = tuple[tuple[Item, ...], tuple[Item, ...], tuple[Candidate, ...]]
+_bases: OrderedDict[tuple[tuple[Hashable, ...], _Parts], _Basis] = OrderedDict()
+_lock = threading.Lock()
+
+
+def _basis(
+    sources: Sequence[Message], memory: tuple[Item, ...], pins: tuple[Item, ...], found: tuple[Candidate, ...]
+) -> _Basis:
+    """The basis of a judgement; the last ones are kept, for `prepare` and for proposals that follow a rejected one."""
+    key = (tuple(map(_key, sources)), (memory, pins, found))
+    with _lock:
+        basis = _bases.get(key)
+        if basis is not None:
+            _bases.move_to_end(key)
+            return basis
+    basis = _Basis(sources, memory, pins, found)
+    with _lock:
+        _bases[key] = basis
+        if len(_bases) > _KEPT:
+            _bases.popitem(last=False)
+    return basis
+
+
+def _key(message: Message) -> Hashable:
+    """What tells a message from another: cheaper than its hash where it is only text."""
+    if message.plain:
+        return (message.seq, message.created_at, message.role, message.name, message.content)
+    return message.sha256
+
+
+def prepare(
+    sources: Sequence[Message],
+    memory: Sequence[Item] = (),
+    *,
+    pins: Sequence[Item] = (),
+    found: Sequence[Candidate] = (),
+) -> None:
+    """Read what a proposal will be judged by, while the model still writes; optional, it only saves time."""
+    _basis(sources, tuple(memory), tuple(pins), tuple(found))
+
+
 class _Gate:
     """One proposal being judged."""
 
@@ -119,13 +177,10 @@ class _Gate:
         prompts: Sequence[str],
     ) -> None:
         self.memory, self.pins, self.prompts = memory, pins, prompts
-        self.remembered = {normal(item.text): item for item in memory}
-        self.grounds = Grounds(sources, (*memory, *pins))
-        self.seqs = {message.seq for message in sources}
-        self.older = {seq for item in (*memory, *pins) for seq in item.sources}
-        self.change = merged(memory, found) if found else Change((), (), tuple(memory))
-        self.stated = statements(self.change, found, 0.0)
-        self.sound: list[Line] = []
+        basis = _basis(sources, tuple(memory), tuple(pins), tuple(found))
+        self.grounds, self.stated, self.gone = basis.grounds, basis.stated, basis.gone
+        self.remembered, self.seqs, self.older = basis.remembered, basis.seqs, basis.older
+        self.sound = Lines()
         self.findings: list[Finding] = []
         self.failed = 0
 
@@ -169,7 +224,7 @@ class _Gate:
         return "", ""
 
     def _add(self, line: Candidate, new: bool) -> None:
-        self.sound.append(Line(line, new))
+        self.sound.add(line, new)
 
     def _is_new(self, line: Candidate, support: Support) -> bool:
         return any(seq in self.seqs for seq in line.sources) or any(
@@ -218,11 +273,14 @@ class _Gate:
 
     def keep_memory(self) -> None:
         """Carry over what memory held, no message supersedes, and no line says any more."""
-        gone = superseded(self.memory, self.change)
-        lines = list(self.sound)
-        for item in self.memory:
-            if item.id in gone or covered(item.text, item.sources, lines, _OLD_SHARE) or restated(item, lines):
-                continue
+        lost = [
+            item
+            for item in self.memory
+            if item.id not in self.gone
+            and not covered(item.text, item.sources, self.sound, _OLD_SHARE)
+            and not restated(item, self.sound.every)
+        ]
+        for item in lost:
             self._add(Candidate(item.section, item.text, item.sources, confidence=item.confidence), False)
             self.note("lost", f"kept from memory: {item.text}", "carried")
 

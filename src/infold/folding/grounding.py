@@ -15,13 +15,14 @@ from infold.folding.evidence import (
     claims_of,
     evidence_of,
     evidence_of_text,
+    found_in,
     has_digits,
     language_of,
     stems_of,
 )
 from infold.folding.likeness import GENERIC
 from infold.folding.polarity import Clause, clauses_of, opposed
-from infold.folding.proper import known, names, spelled_out
+from infold.folding.proper import known, names, plain, spelled_out
 from infold.folding.quantities import CURRENCIES, Number
 from infold.items import Item
 from infold.messages import Message
@@ -68,7 +69,14 @@ class Grounds:
         self.speaking: dict[str, list[int]] = {}
         """Which texts have a stem."""
         self.years: dict[int, list[int]] = {}
+        self.naming: dict[str, list[int]] = {}
+        """Which texts have a plain word."""
+        self.folded = "\n".join(one.evidence.folded for one in self.documents)
+        self.dated = [at for at, one in enumerate(self.documents) if one.evidence.days or _has_nth(one.evidence)]
+        self.timed = [at for at, one in enumerate(self.documents) if one.evidence.minutes or _has_bare(one.evidence)]
         for at, document in enumerate(self.documents):
+            for word in document.evidence.words:
+                self.naming.setdefault(word, []).append(at)
             for seq in document.seqs:
                 self.by_seq.setdefault(seq, []).append(at)
             for word in document.evidence.stems:
@@ -151,6 +159,8 @@ class Grounds:
         return None
 
     def _having(self, reference: str, loosely: bool = False) -> set[int]:
+        if not found_in(reference, self.folded, loosely):
+            return set()
         return {at for at, one in enumerate(self.documents) if cites(reference, one.evidence, loosely)}
 
     def _number(self, number: Number, own: set[int], close: set[int], related: set[int]) -> set[int] | None:
@@ -217,7 +227,7 @@ class Grounds:
         return ""
 
     def _date(self, dated: Dated, own: set[int], close: set[int], related: set[int]) -> set[int] | None:
-        having = {at for at, one in enumerate(self.documents) if any(_dated(day, one.evidence) for day in dated.days)}
+        having = {at for at in self.dated if any(_dated(day, self.documents[at].evidence) for day in dated.days)}
         if any(self.documents[at].evidence.days for at in own):  # what it cites has dates of its own
             close = own | related
         picked = self._pick(having, own, close)
@@ -235,8 +245,9 @@ class Grounds:
     def _time(self, minutes: frozenset[int], own: set[int], close: set[int]) -> set[int] | None:
         having = [
             at
-            for at, document in enumerate(self.documents)
-            if minutes & document.evidence.minutes or any(_bare_hour(minute, document.evidence) for minute in minutes)
+            for at in self.timed
+            if minutes & self.documents[at].evidence.minutes
+            or any(_bare_hour(minute, self.documents[at].evidence) for minute in minutes)
         ]
         return self._pick(having, own, close)
 
@@ -263,9 +274,14 @@ class Grounds:
     def _unknown(self, ones: Sequence[str], own: set[int], found: Support) -> str:
         if not ones:
             return ""
-        order = [*sorted(own), *(at for at in sorted(found.shared, key=lambda at: -found.shared[at]) if at not in own)]
-        order += [at for at in range(len(self.documents)) if at not in found.shared and at not in own]
+        order: list[int] = []
         for name in ones:
+            if having := self.naming.get(plain(name)):
+                if own.isdisjoint(having):
+                    found.documents.add(max(having, key=lambda at: (found.shared.get(at, 0), -at)))
+                continue
+            if not order:
+                order += sorted(range(len(self.documents)), key=lambda at: (at not in own, -found.shared.get(at, 0), at))
             for at in order:
                 evidence = self.documents[at].evidence
                 if known(name, evidence.words, evidence.folded):
@@ -320,6 +336,14 @@ def _named_alike(one: Number, other: Number) -> bool:
     if one.kinds & other.kinds or (one.label and one.label == other.label):
         return True
     return one.nth and other.nth and not one.words and not other.words
+
+
+def _has_nth(evidence: Evidence) -> bool:
+    return any(one.nth for one in evidence.numbers)
+
+
+def _has_bare(evidence: Evidence) -> bool:
+    return any(not one.kinds for one in evidence.numbers)
 
 
 def _hour(value: int, evidence: Evidence) -> bool:

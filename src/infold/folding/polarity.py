@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -86,13 +87,14 @@ class Clause:
     may: bool
 
 
-def clauses_of(text: str) -> list[Clause]:
+@functools.lru_cache(maxsize=2048)
+def clauses_of(text: str) -> tuple[Clause, ...]:
     """The clauses of a text, each with its polarity and mood."""
     found: list[Clause] = []
     for sentence in _SENTENCE.split(text.replace("’", "'").lower()):
         if sentence.strip():
             found.extend(_clauses(sentence))
-    return found
+    return tuple(found)
 
 
 def _clauses(sentence: str) -> list[Clause]:

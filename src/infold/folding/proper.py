@@ -111,6 +111,8 @@ def names(text: str, german: bool = False) -> list[str]:
     german = german or sum(match[0].lower() in _GERMAN for match in every) >= 2
     headline = large * 10 >= 7 * len(every) and len(every) > 5
     for match in every:
+        if match[0].islower():
+            continue
         word = _BENT.sub("", match[0])
         if word.islower() or len(word) < 2:
             continue

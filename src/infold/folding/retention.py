@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import functools
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from infold.folding.evidence import Evidence, cites, claims_of, evidence_of_text, has_digits
+from infold.folding.evidence import Evidence, cites, claims_of, evidence_of_text, has_digits, stems_of
 from infold.folding.likeness import alike, subject, telling, words
 from infold.folding.merge import Change, fold_extractive
 from infold.folding.polarity import opposed
@@ -24,11 +25,30 @@ class Line:
     candidate: Candidate
     new: bool
     """Whether a message of this fold supports it."""
+    stems: frozenset[str]
 
     @property
     def evidence(self) -> Evidence:
         """What it says."""
         return evidence_of_text(self.candidate.text)
+
+
+class Lines:
+    """Sound lines in their order, found by their words and by the messages they rest on."""
+
+    def __init__(self) -> None:
+        self.every: list[Line] = []
+        self.speaking: dict[str, list[int]] = {}
+        self.resting: dict[int, list[int]] = {}
+
+    def add(self, candidate: Candidate, new: bool) -> None:
+        """Put a line last."""
+        at, stems = len(self.every), stems_of(candidate.text)
+        self.every.append(Line(candidate, new, stems))
+        for word in stems:
+            self.speaking.setdefault(word, []).append(at)
+        for seq in candidate.sources:
+            self.resting.setdefault(seq, []).append(at)
 
 
 def merged(memory: Sequence[Item], found: Sequence[Candidate]) -> Change:
@@ -59,31 +79,40 @@ def statements(change: Change, found: Sequence[Candidate], least: float) -> list
     return kept
 
 
-def covered(text: str, sources: Sequence[int], lines: Sequence[Line], share: float) -> bool:
+def covered(text: str, sources: Sequence[int], lines: Lines, share: float) -> bool:
     """Whether some line, or several together, say what a text says: its claims, and enough of its telling words."""
-    stems = evidence_of_text(text).stems
-    rare = _rare(stems)
+    rare = _rare(text)
+    same = {at for seq in sources for at in lines.resting.get(seq, ())}
+    near: dict[int, int] = {}
+    together = 0
+    for word in rare:
+        if having := lines.speaking.get(word):
+            together += 1
+            for at in having:
+                near[at] = near.get(at, 0) + 1
+    if not near and not same:
+        return not rare
     claims = claims_of(text)
-    if claims.numbers or claims.references or claims.dates:  # exact enough: the same figures from the same message
-        same = [line.evidence for line in lines if not set(sources).isdisjoint(line.candidate.sources)]
-        if any(_claims(text, [one]) and not _contradicts(one, text) for one in same):
+    if same and (claims.numbers or claims.references or claims.dates):
+        # exact enough: the same figures from the same message
+        if any(_says(lines.every[at], text) for at in same):
             return True
-    near: list[tuple[float, Line]] = []
-    for line in lines:
-        if common := rare & line.evidence.stems:
-            near.append((len(common) / len(rare), line))
+    least = share * len(rare)
+    if any(part >= least and _says(lines.every[at], text) for at, part in near.items()):
+        return True
     if not near:
         return not rare
-    claiming = [line.evidence for _, line in near]
-    for part, line in near:
-        if part >= share and _claims(text, [line.evidence]) and not _contradicts(line.evidence, text):
-            return True
-    together = rare & frozenset().union(*(evidence.stems for evidence in claiming))
-    return len(together) >= max(share, 0.6) * len(rare) and _claims(text, claiming)
+    return together >= max(share, 0.6) * len(rare) and _claims(text, [lines.every[at].evidence for at in near])
 
 
-def _rare(stems: frozenset[str]) -> frozenset[str]:
+def _says(line: Line, text: str) -> bool:
+    return _claims(text, [line.evidence]) and not _contradicts(line.evidence, text)
+
+
+@functools.lru_cache(maxsize=2048)
+def _rare(text: str) -> frozenset[str]:
     """The words by which a text is known; figures and units are claims, and compared as such."""
+    stems = stems_of(text)
     plain = frozenset(word for word in stems if word not in UNITS and not any(map(str.isdigit, word)))
     return telling(plain) or plain or stems
 
@@ -109,17 +138,16 @@ def _contradicts(evidence: Evidence, text: str) -> bool:
     return opposed(evidence_of_text(text).clauses, evidence.clauses) == "negation"
 
 
-def restated(item: Item, lines: Sequence[Line]) -> bool:
+def restated(item: Item, lines: Iterable[Line]) -> bool:
     """Whether a line from the new messages says something else on the same attribute or topic."""
     mark = subject(item.text)
-    mine = evidence_of_text(item.text)
-    plain = frozenset(word for word in mine.stems if not any(ch.isdigit() for ch in word))
+    plain = frozenset(word for word in stems_of(item.text) if not any(map(str.isdigit, word)))
     for line in lines:
         if not line.new:
             continue
         if mark and mark == subject(line.candidate.text):
             return True
-        shared = plain & line.evidence.stems
+        shared = plain & line.stems
         if (
             len(shared) >= 2
             and len(shared) * 10 >= 6 * len(plain)
