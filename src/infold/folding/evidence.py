@@ -261,7 +261,15 @@ def _umlauts(text: str) -> Iterable[str]:
 
 def stems_of(text: str) -> frozenset[str]:
     """The content stems of a text; pairs of characters where words are not parted."""
-    found = words(text) if len(text) < _LINE else words.__wrapped__(text)
+    return _line_stems(text) if len(text) < _LINE else _stems(words.__wrapped__(text))
+
+
+@functools.lru_cache(maxsize=4096)
+def _line_stems(text: str) -> frozenset[str]:
+    return _stems(words(text))
+
+
+def _stems(found: frozenset[str]) -> frozenset[str]:
     if british := [word for word in found if "our" in word and len(word) > 5]:
         found |= {word.replace("our", "or") for word in british}
     wide = [word for word in found if not word.isascii() and any("\u3400" <= ch <= "\u9fff" for ch in word)]
@@ -322,8 +330,9 @@ def evidence_of_text(text: str) -> Evidence:
 def cites(reference: str, evidence: Evidence, loosely: bool = True) -> bool:
     """Whether a text has a reference: whole, or as the end of a longer path; `loosely` also with other joints."""
     wanted, digits, compact = _wanted(reference)
-    if any(_stands(one, evidence.folded) for one in wanted):
-        return True
+    for one in wanted:
+        if one in evidence.folded and _stands(one, evidence.folded):
+            return True
     if not loosely:
         return False
     if digits:
@@ -339,7 +348,12 @@ def found_in(reference: str, folded: str, loosely: bool) -> bool:
 
 def has_digits(written: str, evidence: Evidence) -> bool:
     """Whether a text has a figure of three digits or more, be it with letters before it: 1782 of LH1782."""
-    return len(written) > 2 and written.isdigit() and _figure(written).search(evidence.folded) is not None
+    return (
+        len(written) > 2
+        and written.isdigit()
+        and written in evidence.folded
+        and _figure(written).search(evidence.folded) is not None
+    )
 
 
 @functools.lru_cache(maxsize=1024)

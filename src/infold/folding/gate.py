@@ -17,7 +17,7 @@ from infold.folding.likeness import words
 from infold.folding.manner import long_runs, manner, prompted
 from infold.folding.merge import Change
 from infold.folding.polarity import opposed
-from infold.folding.retention import Lines, covered, merged, restated, statements, superseded
+from infold.folding.retention import Lines, covered, merged, read, restated, statements, superseded
 from infold.items import CLOSING, PINNED, SECTIONS, Candidate, Item, heading_tokens, line_tokens, normal
 from infold.messages import Message
 
@@ -162,7 +162,8 @@ def prepare(
     found: Sequence[Candidate] = (),
 ) -> None:
     """Read what a proposal will be judged by, while the model still writes; optional, it only saves time."""
-    _basis(sources, tuple(memory), tuple(pins), tuple(found))
+    for one in _basis(sources, tuple(memory), tuple(pins), tuple(found)).stated:
+        read(one.text)
 
 
 class _Gate:

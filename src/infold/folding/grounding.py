@@ -61,7 +61,7 @@ class Grounds:
     def __init__(self, sources: Sequence[Message], older: Iterable[Item]) -> None:
         self.documents = [Document(evidence_of(message), (message.seq,), True) for message in sources]
         self.documents += [Document(evidence_of_text(item.text), item.sources, False) for item in older]
-        self.runs = [one.evidence.runs for one in self.documents if one.new and one.evidence.runs]
+        self.runs = frozenset().union(*(one.evidence.runs for one in self.documents if one.new))
         self.by_seq: dict[int, list[int]] = {}
         self.numbers: dict[float, list[tuple[int, Number]]] = {}
         self.counted: set[str] = set()
@@ -72,7 +72,8 @@ class Grounds:
         self.naming: dict[str, list[int]] = {}
         """Which texts have a plain word."""
         self.folded = "\n".join(one.evidence.folded for one in self.documents)
-        self.dated = [at for at, one in enumerate(self.documents) if one.evidence.days or _has_nth(one.evidence)]
+        self.months: dict[int, set[int]] = {}
+        self.nth = {at for at, one in enumerate(self.documents) if _has_nth(one.evidence)}
         self.timed = [at for at, one in enumerate(self.documents) if one.evidence.minutes or _has_bare(one.evidence)]
         for at, document in enumerate(self.documents):
             for word in document.evidence.words:
@@ -86,6 +87,8 @@ class Grounds:
             self.counted |= document.evidence.kinds
             for year in document.evidence.years:
                 self.years.setdefault(year, []).append(at)
+            for day in document.evidence.days:
+                self.months.setdefault(day[1], set()).add(at)
 
     def support(self, text: str, cited: Sequence[int]) -> Support:
         """Whether a line holds, and by what; `cited` are the seqs it names."""
@@ -111,7 +114,7 @@ class Grounds:
 
     def repeated(self, runs: frozenset[int]) -> bool:
         """Whether a message has one of some runs of words."""
-        return any(not runs.isdisjoint(known) for known in self.runs)
+        return not self.runs.isdisjoint(runs)
 
     def _looked_up(
         self, claims: Claims, own: set[int], related: set[int]
@@ -196,12 +199,15 @@ class Grounds:
         having: set[int] = set()
         if value == 1 and number.nouns:  # "a toddler"
             single = re.compile(rf"\b(?:an?|eine?n?|une?|una) (?:{'|'.join(map(re.escape, sorted(number.nouns)))})")
-            having.update(at for at, one in enumerate(self.documents) if single.search(one.evidence.folded))
+            if single.search(self.folded):
+                having.update(at for at, one in enumerate(self.documents) if single.search(one.evidence.folded))
         if not number.unit and value % 1 == 0:
             having.update(self.years.get(int(value), ()))
             if value <= 24:
                 having.update(at for at, one in enumerate(self.documents) if _hour(int(value), one.evidence))
-        return having or {
+        if having or number.text.casefold() not in self.folded:
+            return having
+        return {
             at
             for at, one in enumerate(self.documents)
             if cites(number.text, one.evidence, False) or has_digits(number.text, one.evidence)
@@ -227,7 +233,12 @@ class Grounds:
         return ""
 
     def _date(self, dated: Dated, own: set[int], close: set[int], related: set[int]) -> set[int] | None:
-        having = {at for at in self.dated if any(_dated(day, self.documents[at].evidence) for day in dated.days)}
+        having = {
+            at
+            for day in dated.days
+            for at in self.months.get(day[1], set()) | self.nth
+            if _dated(day, self.documents[at].evidence)
+        }
         if any(self.documents[at].evidence.days for at in own):  # what it cites has dates of its own
             close = own | related
         picked = self._pick(having, own, close)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from infold.folding.calendar import LETTERS
 from infold.folding.likeness import words
@@ -121,15 +121,15 @@ class Number:
     label: str = ""
     """The stem of the word right before it: page 12, dock 3."""
 
-    @property
-    def kinds(self) -> frozenset[str]:
-        """What it measures or counts."""
-        return frozenset([self.unit]) if self.unit else self.nouns
+    kinds: frozenset[str] = field(init=False)
+    """What it measures or counts."""
+    bases: tuple[float, ...] = field(init=False)
+    """The values in the base unit."""
 
-    @property
-    def bases(self) -> tuple[float, ...]:
-        """The values in the base unit."""
-        return tuple(round(value * self.factor, 6) for value in self.values)
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "kinds", frozenset([self.unit]) if self.unit else self.nouns)
+        scaled = self.values if self.factor == 1 else tuple(round(value * self.factor, 6) for value in self.values)
+        object.__setattr__(self, "bases", scaled)
 
 
 @functools.lru_cache(maxsize=4096)
@@ -193,7 +193,8 @@ def _read(text: str, match: re.Match[str]) -> Number:
         unit, word = _unit(word, text, tail, after)
     dimension, factor = UNITS.get(unit, ("", 1.0))
     nouns = _nouns(word, text, after[1]) if not tail else _nouns(word, text, end)
-    values = tuple(round(value * scaled, 6) for value in values)
+    if scaled != 1.0:
+        values = tuple(round(value * scaled, 6) for value in values)
     return Number(
         match[0].strip(),
         values,

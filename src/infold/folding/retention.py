@@ -79,6 +79,13 @@ def statements(change: Change, found: Sequence[Candidate], least: float) -> list
     return kept
 
 
+def read(text: str) -> None:
+    """Know what `covered` will want to know of a text."""
+    _rare(text)
+    claims_of(text)
+    evidence_of_text(text)
+
+
 def covered(text: str, sources: Sequence[int], lines: Lines, share: float) -> bool:
     """Whether some line, or several together, say what a text says: its claims, and enough of its telling words."""
     rare = _rare(text)
