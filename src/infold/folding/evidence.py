@@ -168,6 +168,8 @@ def _references(text: str, dates_there: Sequence[Dated]) -> tuple[list[str], str
                 spans.append(match.span())
     rest = _masked(text, spans)
     for match in _TOKEN.finditer(rest):
+        if match[0].isalpha() and match[0][1:].islower():
+            continue
         token = match[0].strip(".:!?*'’…·=→")
         if _exact(token):
             start = match.start() + match[0].index(token)
@@ -215,8 +217,12 @@ def evidence_in(text: str, at: int = 0, runs: bool = True) -> Evidence:
     years = frozenset(day[0] for day in days)
     if said is not None:
         days |= relative(text, said, spoken)
-    rest = _masked(text, ((one.start, one.end) for one in dated if one.days[0][1] and one.days[0][2]))
-    counted = (*numbers(rest), *in_words(rest, spoken))
+    claims = claims_of(text) if line and not at else None  # a line of memory: its claims are known
+    if claims is not None and not (claims.references or claims.dates or claims.times):
+        counted = (*claims.numbers, *claims.worded)
+    else:
+        rest = _masked(text, ((one.start, one.end) for one in dated if one.days[0][1] and one.days[0][2]))
+        counted = (*numbers(rest), *in_words(rest, spoken))
     minutes = {minute for _, readings, _, _ in timed for minute in readings} 
     if "." in text:
         minutes.update(dotted_times(text))
@@ -225,13 +231,13 @@ def evidence_in(text: str, at: int = 0, runs: bool = True) -> Evidence:
     }
     return Evidence(
         folded,
-        _GAPS.sub("", folded),
+        _GAPS.sub("", folded) if counted else folded,
         long_runs(text) if runs else frozenset(),
         frozenset((*_words(folded), *_umlauts(text))),
         stems_of(text),
         counted,
-        tuple((value, one) for one in counted for value in {*one.values, *one.bases}),
-        frozenset().union(*(one.kinds for one in counted)),
+        tuple([(value, one) for one in counted for value in {*one.values, *one.bases}]),
+        frozenset().union(*[one.kinds for one in counted]),
         frozenset(days),
         years,
         named,

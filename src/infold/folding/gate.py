@@ -122,6 +122,11 @@ class _Basis:
         change = merged(memory, found) if found else Change((), (), tuple(memory))
         self.stated = statements(change, found, 0.0)
         self.gone = superseded(memory, change)
+        self.saying: dict[str, list[int]] = {}
+        """Which statements have a word."""
+        for at, one in enumerate(self.stated):
+            for word in words(one.text):
+                self.saying.setdefault(word, []).append(at)
 
 
 _Parts = tuple[tuple[Item, ...], tuple[Item, ...], tuple[Candidate, ...]]
@@ -179,7 +184,7 @@ class _Gate:
     ) -> None:
         self.memory, self.pins, self.prompts = memory, pins, prompts
         basis = _basis(sources, tuple(memory), tuple(pins), tuple(found))
-        self.grounds, self.stated, self.gone = basis.grounds, basis.stated, basis.gone
+        self.grounds, self.stated, self.gone, self.saying = basis.grounds, basis.stated, basis.gone, basis.saying
         self.remembered, self.seqs, self.older = basis.remembered, basis.seqs, basis.older
         self.sound = Lines()
         self.findings: list[Finding] = []
@@ -262,7 +267,8 @@ class _Gate:
         """The extractive statement that says what a failing line should have said, where no line says it yet."""
         mine = words(line.text)
         best: tuple[float, Candidate] | None = None
-        for one in self.stated:
+        near = {at for word in mine for at in self.saying.get(word, ())}
+        for one in [self.stated[at] for at in sorted(near)]:
             theirs = words(one.text)
             shared = len(mine & theirs) / max(1, min(len(mine), len(theirs)))
             cites = not set(line.sources).isdisjoint(one.sources)

@@ -102,13 +102,13 @@ def _clauses(sentence: str) -> list[Clause]:
     pieces = _pieces(sentence)
     said = set(pieces)
     hedged = not said.isdisjoint(_OPENING) and _OPEN.search(sentence) is not None
-    implicit = not said.isdisjoint(IMPLICIT) or any(map(PREFIXED.match, said))
+    implicit = not said.isdisjoint(IMPLICIT) or any(map(_prefixed, said))
     if not said.isdisjoint(_IDIOMATIC) or not said.isdisjoint(_OPPOSING):
         pieces = _pieces(_plain(sentence, said))
     found: list[Clause] = []
     words: list[str] = []
     for at, part in enumerate(pieces):
-        if _breaks(part, pieces[at + 1 : at + 5], words):
+        if part in _BREAKING and _breaks(part, pieces[at + 1 : at + 5], words):
             if words:
                 found.append(_clause(words, asks, hedged, implicit))
             words = []
@@ -181,6 +181,7 @@ _TITLES = frozenset("dr mr ms mrs vs prof no st".split())
 _WITHOUT = frozenset(["without", "ohne", "sans", "sin"])
 _AND = frozenset(["and", "und", "et", "y"])
 _ENDS = frozenset(".;()–—\n!?。！？；")
+_BREAKING = frozenset(",，:") | _ENDS | {"not"} | _WITHOUT | _AND | STARTERS | SUBJECTS
 _PARTICIPLES = ("ed", "en", "ing", "able", "ible", "t", "ly", "ary", "ous", "ive", "ful", "ial", "happy")
 
 
@@ -193,30 +194,42 @@ def _new_subject(coming: Sequence[str]) -> bool:
     return len(coming) > 3 and (_verbal(coming[1]) or coming[1].endswith(("s", "ed"))) and coming[2].isalpha()
 
 
+@functools.lru_cache(maxsize=8192)
+def _prefixed(word: str) -> bool:
+    return PREFIXED.match(word) is not None
+
+
+@functools.lru_cache(maxsize=8192)
+def _part(word: str) -> tuple[int, str, tuple[str, ...], tuple[str, ...]]:
+    """What a word does in a clause: how often it negates, what it denies, its stems, and the bases among them."""
+    if word in NEGATORS:
+        return 1, "", (), ()
+    if word in DENYING:
+        return 0, DENYING[word], (), ()
+    if not word.isascii() and _HAN.match(word):
+        return len(_HAN_NOT.findall(word)), "", tuple(word[at : at + 2] for at in range(len(word) - 1) or (0,)), ()
+    if word in SMALL:
+        return 0, "", (), ()
+    roots = [stem(piece.removesuffix("'s")) for piece in (word.split("-") if "-" in word else (word,))]
+    kept = tuple(BASES.get(root) or root for root in roots if len(root) > 1 or root.isdigit())
+    return 0, "", kept, tuple(BASES[root] for root in roots if BASES.get(root))
+
+
 def _clause(words: Sequence[str], asks: bool, hedged: bool, implicit: bool) -> Clause:
     strong = 0
     head = ""
     denied: list[str] = []
     stems: set[str] = set()
     stated: set[str] = set()
-    for word in words:
-        if word in NEGATORS:
-            strong += 1
-        elif word in DENYING:
-            denied.append(DENYING[word])
-        elif not word.isascii() and _HAN.match(word):
-            stems.update(word[at : at + 2] for at in range(len(word) - 1) or (0,))
-            strong += len(_HAN_NOT.findall(word))
-        elif word not in SMALL:
-            for piece in word.split("-") if "-" in word else (word,):
-                root = stem(piece.removesuffix("'s"))
-                base = BASES.get(root)
-                if base:
-                    stated.add(base)
-                if len(root) > 1 or root.isdigit():
-                    stems.add(base or root)
-                    if strong and not head:
-                        head = base or root
+    for negates, denies, roots, bases in map(_part, words):
+        if roots:
+            if strong and not head and not negates:
+                head = roots[0]
+            stems.update(roots)
+            stated.update(bases)
+        strong += negates
+        if denies:
+            denied.append(denies)
     stems.update(denied)
     moods = _moods(words)
     unclear = UNCLEAR.intersection(words)
@@ -243,9 +256,10 @@ def _moods(words: Sequence[str]) -> set[str]:
     found = set(words)
     if not found.isdisjoint(PAIRED):
         found.update(PAIRS[pair] for one, two in pairwise(words) if (pair := f"{one} {two}") in PAIRS)
-    if any(word.endswith("'ll") for word in found):
+    text = " ".join(words)
+    if "'ll" in text:
         found.add("will")
-    for word in [word for word in found if not word.isascii()]:
+    for word in () if text.isascii() else [word for word in found if not word.isascii()]:
         if _HAN_HEDGE.search(word):
             found.add("maybe")
         if _HAN_FIRM.search(word):

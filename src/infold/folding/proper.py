@@ -107,13 +107,13 @@ def names(text: str, german: bool = False) -> list[str]:
         return []
     found: list[str] = []
     every = list(_WORD.finditer(text))
-    large = sum(match[0][0].isupper() for match in every)
-    german = german or sum(match[0].lower() in _GERMAN for match in every) >= 2
-    headline = large * 10 >= 7 * len(every) and len(every) > 5
-    for match in every:
-        if match[0].islower():
-            continue
-        word = _BENT.sub("", match[0])
+    large = [match for match in every if not match[0].islower()]
+    german = german or sum([match[0].lower() in _GERMAN for match in every]) >= 2
+    headline = len(every) > 5 and sum([match[0][0].isupper() for match in large]) * 10 >= 7 * len(every)
+    for match in large:
+        word, at = match[0], match.start()
+        if "'" in word or "’" in word:
+            word = _BENT.sub("", word)
         if word.islower() or len(word) < 2:
             continue
         low = word.lower()
@@ -126,12 +126,12 @@ def names(text: str, german: bool = False) -> list[str]:
             or low.removesuffix("s") in WEEKDAYS
         ):
             continue
-        before = text[: match.start()]
+        before = text[max(0, at - 8) : at]
         if german and not _TITLES.search(before):
             continue
-        first = (_STARTS.search(before[-4:]) is not None or not before.strip()) and not _TITLES.search(before[-8:])
-        if (first or headline) and word[1:].islower() and ordinary(word):
-            continue
+        if word[1:].islower() and (headline or _STARTS.search(before[-4:]) or not text[:at].strip()):
+            if ordinary(word) and (headline or not _TITLES.search(before)):
+                continue
         found.append(word)
     return found
 
