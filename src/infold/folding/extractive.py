@@ -125,6 +125,8 @@ class _Reader:
             return
         if reading.kind:
             self._note(reading, sentence, previous)
+        elif reading.turns:
+            self._suspect(reading, sentence)
         elif reading.closes:
             self._close(sentence)
 
@@ -184,6 +186,13 @@ class _Reader:
         said = " ".join(sorted(words(sentence) - GENERIC)[:16])
         if said:
             self.found.append(Candidate(CLOSING, said, self.sources, closes=True))
+
+    def _suspect(self, reading: Reading, sentence: str) -> None:
+        """What is worth a line only where it changes a decision that memory knows."""
+        told, _ = outcome(self._gist(reading.text, "reversal"))
+        line = tell(told, sentence, self.speaker, self.listener, "reversal", self.at)
+        sure = 1 / (1 + math.exp(-reading.value / 2))
+        self._add(CLOSING, line, False, "", reading.closes, sure, doubts=sentence[:_REMEMBERED].lower())
 
     def _last_is(self, section: str) -> bool:
         return bool(self.found) and self.found[-1].section == section

@@ -160,4 +160,9 @@ def kinds_of(seen: set[str], by_user: bool, cues: list[str]) -> tuple[str, str, 
     norm = 1 / math.sqrt(len(known) + 1) / 100
     scores = [own + norm * mine for own, mine in zip(bias, votes, strict=True)]
     first, second = sorted(range(len(scores)), key=lambda at: -scores[at])[:2]
-    return labels[first], labels[second], scores[first] - scores[labels.index("reversal")]
+    apart = scores[first] - scores[labels.index("reversal")]
+    made, turned = labels.index("decision"), labels.index("reversal")
+    if first not in (made, turned) and math.exp(scores[made] - scores[first]) + math.exp(-apart) > 1:
+        # A decision or a change of one, between them likelier than anything else.
+        first, second = (made, turned) if scores[made] >= scores[turned] else (turned, made)
+    return labels[first], labels[second], apart

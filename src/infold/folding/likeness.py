@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import functools
 import re
+from collections.abc import Iterator
+from itertools import pairwise
 
 from infold.folding.judge import common
 from infold.items import normal
@@ -93,10 +95,20 @@ def stem(word: str) -> str:
 @functools.lru_cache(maxsize=8192)
 def words(text: str) -> frozenset[str]:
     """The words of a text that tell it from another, bent forms alike."""
-    found = normal(text).replace("/", " / ").split()
-    return frozenset(
+    return frozenset(_stems(text))
+
+
+@functools.lru_cache(maxsize=2048)
+def pairs(text: str) -> frozenset[frozenset[str]]:
+    """Words of a text that stand side by side, small ones passed over: a name of two words is one of them."""
+    found = [*_stems(text)]
+    return frozenset(frozenset(pair) for pair in pairwise(found) if pair[0] != pair[1])
+
+
+def _stems(text: str) -> Iterator[str]:
+    return (
         stem(part)
-        for word in found
+        for word in normal(text).replace("/", " / ").split()
         for part in _parts(word)
         if (part not in _SMALL_WORDS and len(part) > 1) or part.isdigit()
     )
