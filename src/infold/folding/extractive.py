@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from infold.folding.abroad import read_abroad
 from infold.folding.cues import foreign, weigh, words_of
 from infold.folding.judge import tokens, worth
-from infold.folding.likeness import GENERIC, words
+from infold.folding.likeness import GENERIC, telling, words
 from infold.folding.reading import INTERROGATIVE, Reading, judged
 from infold.folding.reversals import anew, bygone, outcome
 from infold.folding.sentences import clauses, clean, phrases, sentences
@@ -126,7 +126,8 @@ class _Reader:
         if reading.kind:
             self._note(reading, sentence, previous)
         elif reading.turns:
-            self._suspect(reading, sentence)
+            told, _ = outcome(self._gist(text, "reversal"))
+            self._suspect(tell(told, sentence, self.speaker, self.listener, "reversal", self.at), reading, sentence)
         elif reading.closes:
             self._close(sentence)
 
@@ -147,7 +148,9 @@ class _Reader:
             self.overturned = sentence  # and says nothing yet of what comes instead
         line = tell(told, sentence, self.speaker, self.listener, reading.kind, self.at)
         if not _says_something(line, reading, bool(gone)):
-            if reading.closes or gone:
+            if gone:
+                self._suspect(line, reading, sentence)
+            elif reading.closes:
                 self._close(sentence)
             return
         section = _SECTION[reading.kind]
@@ -187,12 +190,13 @@ class _Reader:
         if said:
             self.found.append(Candidate(CLOSING, said, self.sources, closes=True))
 
-    def _suspect(self, reading: Reading, sentence: str) -> None:
+    def _suspect(self, line: str, reading: Reading, sentence: str) -> None:
         """What is worth a line only where it changes a decision that memory knows."""
-        told, _ = outcome(self._gist(reading.text, "reversal"))
-        line = tell(told, sentence, self.speaker, self.listener, "reversal", self.at)
-        sure = 1 / (1 + math.exp(-reading.value / 2))
-        self._add(CLOSING, line, False, "", reading.closes, sure, doubts=sentence[:_REMEMBERED].lower())
+        if telling(words(line)):
+            sure = 1 / (1 + math.exp(-reading.value / 2))
+            self._add(CLOSING, line, False, "", reading.closes, sure, doubts=sentence[:_REMEMBERED].lower())
+        elif reading.closes:
+            self._close(sentence)
 
     def _last_is(self, section: str) -> bool:
         return bool(self.found) and self.found[-1].section == section
@@ -246,7 +250,7 @@ def _turned(reading: Reading, told: str, sentence: str, by_user: bool) -> tuple[
         return told, ""
     holds, gone = outcome(told)
     changes = kind in _TURNING or (kind not in ("commitment", "question") and holds != told and anew(holds))
-    before, after = tokens(told), tokens(holds)
+    before, after = tokens(told), tokens(f"{holds} {gone}")
     if not changes or any(before.count(shape) > after.count(shape) for shape in ("§id", "§amount")):
         return told, ""
     reading.kind = "reversal"

@@ -35,9 +35,9 @@ GENERIC = frozenset(
     "earlier overrule veto vote stand void reverse decision mind move handy easier tick strike cross off wrap "
     "forget worry complete finished cancelled dealt care taken mark remove anymore longer reply replied mystery "
     "solved turn learn mail couldn't hasn't haven't doesn't don't isn't nobody anything something everything "
-    "promise remind remember list task item waiting pending hear heard back".split()
+    "going promise remind remember list task item waiting pending hear heard back".split()
 )
-_STOP = r"(?=$|[,.;:()–—→=]| (?:is|are|was|will|because|since|so|and|but|from|at|on|by|in|now|then|instead|after|we|i|it|has|have|question|debate|discussion|thing|decision|front|issue|matter|topic|options?|when|where|if|up|with|seven|to)\b)"
+_STOP = r"(?=$|[,.;:()–—→=]| (?:is|are|was|will|because|since|so|and|but|from|at|on|by|in|now|then|instead|after|we|i|it|has|have|question|debate|discussion|thing|decision|front|issue|matter|topic|options?|when|where|if|up|with|seven|to|last|this|again|any|today|yesterday)\b)"
 _NOUNS = r"(?P<own>our |the |my |user's )?(?:new )?(?P<topic>[a-z][\w'-]*(?: [\w'-]+){0,3}?)"
 _TOPICS = [
     re.compile(pattern, re.IGNORECASE)
@@ -46,7 +46,7 @@ _TOPICS = [
         rf"(?:(?<!go )(?<!went )(?<!gone )(?<!going )(?<!down )(?<!opted )(?<!settled )(?<!opting )\bfor|\b(?:as|regarding|concerning|about|com(?:es|ing)(?: to)?|came(?: to)?|as regards)) {_NOUNS}{_STOP}",
         rf"(?<!off )(?<!sold )(?<!hands )(?<!fell )(?<!settled )(?<!agreed )(?<!landed )(?<!decided )(?<!voted )(?<!set )\b(?:on|won|closes|close) {_NOUNS}{_STOP}",
         r"^(?:topic )?(?P<own>the |our |user's )?(?P<topic>[a-z][\w'-]*(?: [\w'-]+){0,2}?)(?::| =| →| –)\s",
-        r"(?:^|[:,;–] )(?P<own>the |our |user's )?(?P<topic>[a-z][\w'-]*(?: [\w'-]+){0,2}?) (?:is|are|will be|shall be|becomes?|is going to be|has been|question|decision|thing|debate)\b",
+        r"(?:^|[:,;–] )(?P<own>the |our |user's )?(?P<topic>[a-z][\w'-]*(?: [\w'-]+){0,2}?) (?:is|are|will be|shall be|becomes?|became|ends? up|ended up|stands|reads|goes to|went to|moves?|moved|changes?|changed|switched|has been|question|decision|thing|debate)\b",
     )
 ]
 _NO_TOPIC = re.compile(r"^(?:so|it|that|this|we|i|they|everything|nothing)\b| (?:it|we|so|that)$", re.IGNORECASE)
@@ -149,10 +149,20 @@ def about(text: str) -> str:
 def topics(text: str) -> tuple[str, ...]:
     """What a decision may be about, likeliest first."""
     every = [match for pattern in _TOPICS for match in pattern.finditer(text)]
-    found = [match for match in every if words(match["topic"]) - GENERIC and not _NO_TOPIC.search(match["topic"])]
+    found = [
+        match
+        for match in every
+        if words(match["topic"]) - GENERIC
+        and not _NO_TOPIC.search(match["topic"])
+        and (match["own"] or not match.start("topic") or not _is_name(match["topic"]))  # a name is what was chosen
+    ]
     return tuple(
         match["topic"] for match in sorted(found, key=lambda match: not match["own"])
     )  # "the budget" before "budget"
+
+
+def _is_name(phrase: str) -> bool:
+    return all(word[0].isupper() for word in phrase.split())
 
 
 _SEGMENT = re.compile(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -67,11 +68,14 @@ def doubted(draft: Draft, candidate: Candidate) -> Candidate:
     """A statement that names what was decided, and something else in its place, overturns it."""
     if candidate.section == "open":
         return candidate
-    decided = [item for item in draft.items.values() if item.section == "decisions"]
-    for item in reversed(decided):
+    for item in reversed(draft.items.values()):
         known = draft.words[item.id]
-        named = _names_value(draft, item, candidate)
-        if named or _names_topic(draft, item, candidate):
+        if item.section == "decisions":
+            named = _names_value(item, known, candidate)
+            turns = named or _names_topic(item, known, candidate)
+        else:
+            turns = named = item.section in _OVERTURNED[1:4] and _names_all(item, known, candidate)
+        if turns:
             holds, _ = outcome(candidate.text)
             text = holds if named and bygone(candidate.doubts) and telling(words(holds) - known) else candidate.text
             turned = replace(candidate, section="decisions", text=text, replaces=candidate.doubts)
@@ -80,22 +84,36 @@ def doubted(draft: Draft, candidate: Candidate) -> Candidate:
     return candidate
 
 
-def _names_value(draft: Draft, item: Item, candidate: Candidate) -> bool:
+def _names_value(item: Item, known: frozenset[str], candidate: Candidate) -> bool:
     """Whether a statement names what an item decided, and something new beside it."""
     named = telling(value_of(item.text)) & words(candidate.doubts)
-    return bool(named and telling(words(candidate.text) - draft.words[item.id]))
+    return bool(named and telling(words(candidate.text) - known))
 
 
-def _names_topic(draft: Draft, item: Item, candidate: Candidate) -> bool:
+def _names_topic(item: Item, known: frozenset[str], candidate: Candidate) -> bool:
     """Whether a statement says something new of what an item decided about."""
-    known, mine = draft.words[item.id], words(candidate.text)
     if anew(candidate.doubts) and any(found <= known for found in _subjects(candidate.text)):
         return True
-    if candidate.section not in ("decisions", CLOSING) or not mine - known - GENERIC:
+    if candidate.section not in ("decisions", CLOSING) or not words(candidate.text) - known - GENERIC:
         return False
-    shared = [pair for pair in pairs(candidate.doubts) & pairs(item.text) if not pair & GENERIC]
+    if words(about(item.text)) and words(about(item.text)) in map(words, topics(candidate.doubts)):
+        return True
     wider = [found for found in _subjects(candidate.doubts) if not found <= known]  # "dog food" is not "dog food tin"
+    shared = _shared_pairs(item, candidate)
     return any(not any(pair <= found for found in wider) for pair in shared)
+
+
+def _names_all(item: Item, known: frozenset[str], candidate: Candidate) -> bool:
+    """Whether a statement calls bygone what was filed as something else than a decision, or decides on its very topic."""
+    if candidate.section not in ("decisions", CLOSING) or not telling(words(candidate.text) - known):
+        return False
+    if bygone(candidate.doubts) and len(telling(words(candidate.doubts) & known)) > 1:
+        return bool(_shared_pairs(item, candidate))
+    return anew(candidate.doubts) and any(found in _subjects(item.text) for found in _subjects(candidate.text))
+
+
+def _shared_pairs(item: Item, candidate: Candidate) -> list[frozenset[str]]:
+    return [pair for pair in pairs(candidate.doubts) & pairs(item.text) if not pair & GENERIC]
 
 
 def _retell(draft: Draft, candidate: Candidate) -> None:
@@ -118,9 +136,9 @@ def overturned(draft: Draft, candidate: Candidate, sure: Item | None = None) -> 
     for item in hit:
         draft.remove(item.id)
     text = candidate.text
-    outright = gone if 0 < len(gone) <= _FEW else frozenset[str]()
+    topic = frozenset[str]().union(*_subjects(candidate.replaces), *_subjects(candidate.text))
     for item in hit:
-        text = without(text, outright or value_of(item.text))
+        text = without(text, gone if 0 < len(gone) <= _FEW else value_of(item.text) - topic)
     carried = next(_unsaid(candidate, hit, text), "")
     return f"{text} ({carried})" if carried else text
 
@@ -163,7 +181,9 @@ def _nearest(draft: Draft, said: frozenset[str], sections: Sequence[str]) -> lis
 def _unsaid(candidate: Candidate, hit: Sequence[Item], text: str) -> Iterator[str]:
     """What a reversal is about, as it or what it overturns has said, and its outcome has not: the next one will name it."""
     said = words(text)
-    for item in hit:
-        for topic in topics(item.text):
-            if topic.islower() and len(words(topic)) > 1 and not words(topic) & said:
-                yield topic
+    told = [topic for item in hit for topic in topics(item.text) if topic.islower()]
+    told += [topic for topic in topics(candidate.replaces) if re.search(rf"\b(?:the|our|my) {re.escape(topic)}", candidate.replaces)]
+    for topic in told:
+        found = words(topic)
+        if found - GENERIC and not found & said:
+            yield topic

@@ -90,10 +90,11 @@ def judged(text: str, by_user: bool) -> Reading | None:
     lost = value < CLOSING_LEAST or (value < min(LEAST[by_user], SHORT_LEAST) and max(weights.values(), default=0) < 2)
     closes = weights.get("done", 0) >= 2 or weights.get("answer", 0) >= 2
     if value < CLOSING_LEAST and not asks:
-        return Reading(text, low, weights, "", "", value, True, True) if closes else None
+        turns = weights.get("reversal", 0) >= 3
+        return Reading(text, low, weights, "", "", value, closes, False, turns=turns) if closes or turns else None
     kind, other, apart = kinds_of(seen, by_user, cue_names(weights))
     if lost and not asks:
-        turns = kind in _DECIDES
+        turns = kind in _DECIDES or weights.get("reversal", 0) >= 3
         return Reading(text, low, weights, "", "", value, closes, False, turns=turns) if closes or turns else None
     reading = Reading(text, low, weights, kind, other, value, False, apart >= STEADY)
     if asks and not _states(reading):

@@ -10,7 +10,7 @@ from infold.folding.telling import without_change
 # Where the name of the old thing ends.
 _NEXT = r"(?=\s+(?:we|i|let's|and|but|because|so|for|then|as|since|in favou?r|with|to|on|at|it|now|any ?more|the|they|our|he|she)\b|[,;:!?)]|\.(?!\w)|\s[–—-]|$)"
 _OLD = re.compile(
-    rf"(?:\b(?:instead of|rather than|in place of|in lieu of|and not|but not|away from|(?<!more )(?<!less )(?<!later )(?<!longer )(?<!fewer )(?<!earlier )(?<!bigger )(?<!better )than)|, (?:now )?not|(?<!is)(?<!are)(?<!was)(?<!'s)(?<!do)(?<!does)(?<!will)(?<!can)(?<!must)(?<!may) not(?! to\b)(?= [\w .-]{{2,30}}$))\s+(?:the |our |my |using |going with |a )?(\w(?:[^,.;:!?()–—]|\.(?=\w)){{1,40}}?){_NEXT}",
+    rf"(?:\b(?:instead of|rather than|in place of|in lieu of|and not|but not|away from|(?<!more )(?<!less )(?<!later )(?<!longer )(?<!fewer )(?<!earlier )(?<!bigger )(?<!better )than)|, (?:now )?not|(?<!is)(?<!are)(?<!was)(?<!'s)(?<!do)(?<!does)(?<!will)(?<!can)(?<!must)(?<!may) not(?! to\b)(?= [\w .'’-]{{2,30}}$))\s+(?:the |our |my |using |going with |a )?(\w(?:[^,.;:!?()–—]|\.(?=\w)){{1,40}}?){_NEXT}",
     re.IGNORECASE,
 )
 _FROM_TO = re.compile(r"\bfrom\s+(?:the )?(\w(?:[^,.;:!?()–—]|\.(?=\w)){1,40}?)\s+(?:over )?to\s+", re.IGNORECASE)
@@ -19,6 +19,7 @@ _SWAP = re.compile(
     r"|(?:ditch|drop|scrap|abandon|shelv|axe|bin)\w*\s+(?:the |our |my )?(\w(?:[^,.;:!?()–—]|\.(?=\w)){1,40}?)\s+(?:for|in favou?r of))\s+",
     re.IGNORECASE,
 )
+_FEW = 4  # words of a thing that is named outright
 _FAVOURED = re.compile(r"\b(?:in favou?r of|given way to) (.+)$", re.IGNORECASE)
 # "Y replaces X" and "X makes way for Y".
 _OUSTS = re.compile(
@@ -29,16 +30,16 @@ _YIELDS = re.compile(
     r"^(.{2,60}?)\s+(?:(?:now |has |have |had to |is |was |been |being |will |must )*(?:mak(?:es?|ing) way for|made way for|giv(?:es?|ing) way to|gave way to|los(?:es|t) out to|replaced (?:by|with)|beaten by|superseded by|yield(?:s|ed) to|turn(?:s|ed) into|swapped (?:out )?for|exchanged for|ousted by|dropped for|traded for|bumped for))\s+(.+)$",
     re.IGNORECASE,
 )
-_FIRST_OLD = re.compile(r"^(?:rather than|instead of|not|no(?: more)?) [^,;–—]{3,60}[,;–—] *(.{4,})$", re.IGNORECASE)
+_FIRST_OLD = re.compile(r"^(?:rather than|instead of|not|no(?: more)?) ([^,;–—]{3,60})[,;–—] *(.{4,})$", re.IGNORECASE)
 _ANEW = re.compile(
-    r"\b(?:now|instead|after all|from now on|from here on|as of (?:today|now)|henceforth|this time)\b", re.IGNORECASE
+    r"\b(?:now|instead|after all|from now on|from here on|as of (?:today|now)|henceforth|this time|current(?:ly)?|these days|nowadays|going forward)\b", re.IGNORECASE
 )
 _NOW = re.compile(
     r"\b(?:now|instead|it is|it's|it'll be|after all|from now on|becomes?|gets|makes? (?:it|that)|will be|back to)\b",
     re.IGNORECASE,
 )
 _PIECE = re.compile(
-    r"\s*(?:[,;:()](?!\d)|\s->\s|→|\s[–—-]{1,2}\s|—|\b(?:and|so|but|hence|therefore|then)\b)\s*", re.IGNORECASE
+    r"\s*(?:[,;:()](?!\d)|\s->\s|→|\s[–—-]{1,2}\s|—|\b(?:and|so|but|hence|therefore|then)\b|\s&\s)\s*", re.IGNORECASE
 )
 # How people speak of what is no longer meant.
 _BYGONE = re.compile(
@@ -81,12 +82,12 @@ def outcome(told: str) -> tuple[str, str]:
         return _tail_topic(ousts[1], ousts[2]), ""
     for pattern, put in ((_FROM_TO, "to "), (_SWAP, "")):
         found = pattern.search(told)
-        if found and len((old := found[found.lastindex or 1]).split()) <= 4:
+        if found and len((old := found[found.lastindex or 1]).split()) <= _FEW:
             return told[: found.start()] + put + told[found.end() :], old
     found = _OLD.search(told)
     first = _FIRST_OLD.match(told)
-    if first and (not found or found[1].endswith("ing") or told[found.end() : found.end() + 1] == ","):
-        return first[1], ""
+    if first and (not found or found[1].endswith("ing") or len(told[found.end() : first.start(2)].split()) < 3):
+        return first[2], first[1] if len(first[1].split()) <= _FEW else ""
     if found:
         rest = f"{told[: found.start()]} {told[found.end() :]}".strip(" ,;:.")
         if len(rest.split()) >= 2:
@@ -95,4 +96,6 @@ def outcome(told: str) -> tuple[str, str]:
     holds = [piece for piece in pieces if not bygone(piece) and words(piece) - GENERIC]
     if holds and len(holds) == len(pieces):  # nothing is called bygone: what holds is what is said to hold now
         holds = next((pieces[at:] for at, piece in enumerate(pieces) if at and _NOW.search(piece)), pieces)
-    return (", ".join(holds), "") if holds and len(holds) < len(pieces) else (told, "")
+    if not holds or len(holds) == len(pieces):
+        return told, ""
+    return outcome(", ".join(holds))  # which may name the old thing once more
