@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from infold.folding.abroad import read_abroad
 from infold.folding.cues import foreign, weigh, words_of
 from infold.folding.judge import tokens, worth
-from infold.folding.likeness import GENERIC, telling, words
+from infold.folding.likeness import GENERIC, figures, telling, words
 from infold.folding.reading import INTERROGATIVE, Reading, judged
 from infold.folding.reversals import anew, bygone, outcome
 from infold.folding.sentences import clauses, clean, phrases, sentences
@@ -47,6 +47,9 @@ _ABOUT_USER = re.compile(
     r"|speaks?|married|single)|User's (?:name|job|address|last name)\b"
 )
 _PREDICATE = re.compile(r"(?:is|are|was|were|must|should|to) ", re.IGNORECASE)
+_TAKES = re.compile(
+    r"(?:give (?:me|us)|get|use|take|make it|go (?:with|for)|put|book|order|buy|(?:i|we) (?:want|need)|i'd like|we'd like)\b"
+)
 _UNSAID = re.compile(r"\b(?:said|says|goes|wrote|reads)$")  # a quotation stood here
 _EXACT = {"§id": 2.0, "§date": 1.5, "§amount": 1.5, "§day": 1.0, "§name": 1.0, "§n": 0.5}
 _EXACTLY = frozenset(["§id", "§name", "§amount"])
@@ -121,6 +124,8 @@ class _Reader:
                 self._add(_SECTION[kind], line, kind in _LASTING, gone, confidence=FOREIGN_CONFIDENCE)
             return
         reading = judged(text, self.by_user)
+        if previous and self.overturned == previous and _TAKES.match(low):  # "X broke down. Give me Y."
+            reading = Reading(text, low, {}, "reversal", "decision", 1.0, False, False)
         if reading is None:
             return
         if reading.kind:
@@ -250,9 +255,14 @@ def _turned(reading: Reading, told: str, sentence: str, by_user: bool) -> tuple[
         return told, ""
     holds, gone = outcome(told)
     changes = kind in _TURNING or (kind not in ("commitment", "question") and holds != told and anew(holds))
-    before, after = tokens(told), tokens(f"{holds} {gone}")
-    if not changes or any(before.count(shape) > after.count(shape) for shape in ("§id", "§amount")):
+    if not changes:
         return told, ""
+    before, after = tokens(told), tokens(holds)
+    named = telling(words(holds)) - figures(words(holds))
+    if any(before.count(shape) > after.count(shape) for shape in ("§id", "§amount")) and not (gone and named):
+        return told, ""
+    if not named:  # a figure alone says nothing without what it is the figure of
+        holds = told
     reading.kind = "reversal"
     return holds, gone or sentence[:_REMEMBERED].lower()
 

@@ -92,10 +92,13 @@ def _names_value(item: Item, known: frozenset[str], candidate: Candidate) -> boo
 
 def _names_topic(item: Item, known: frozenset[str], candidate: Candidate) -> bool:
     """Whether a statement says something new of what an item decided about."""
-    if anew(candidate.doubts) and any(found <= known for found in _subjects(candidate.text)):
+    mine = _subjects(candidate.text)
+    if anew(candidate.doubts) and any(found <= known for found in mine):
         return True
-    if candidate.section not in ("decisions", CLOSING) or not words(candidate.text) - known - GENERIC:
+    if not words(candidate.text) - known - GENERIC:
         return False
+    if candidate.section not in ("decisions", CLOSING):
+        return any(found in mine for found in _subjects(item.text))
     if words(about(item.text)) and words(about(item.text)) in map(words, topics(candidate.doubts)):
         return True
     wider = [found for found in _subjects(candidate.doubts) if not found <= known]  # "dog food" is not "dog food tin"
@@ -183,7 +186,7 @@ def _unsaid(candidate: Candidate, hit: Sequence[Item], text: str) -> Iterator[st
     said = words(text)
     told = [topic for item in hit for topic in topics(item.text) if topic.islower()]
     told += [topic for topic in topics(candidate.replaces) if re.search(rf"\b(?:the|our|my) {re.escape(topic)}", candidate.replaces)]
-    for topic in told:
+    for topic in sorted(told, key=lambda topic: len(words(topic)) == 1):
         found = words(topic)
         if found - GENERIC and not found & said:
             yield topic

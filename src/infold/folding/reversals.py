@@ -32,7 +32,7 @@ _YIELDS = re.compile(
 )
 _FIRST_OLD = re.compile(r"^(?:rather than|instead of|not|no(?: more)?) ([^,;–—]{3,60})[,;–—] *(.{4,})$", re.IGNORECASE)
 _ANEW = re.compile(
-    r"\b(?:now|instead|after all|from now on|from here on|as of (?:today|now)|henceforth|this time|current(?:ly)?|these days|nowadays|going forward)\b", re.IGNORECASE
+    r"\b(?:now|instead|after all|from now on|from here on|as of (?:today|now)|henceforth|this time|current(?:ly)?|latest|these days|nowadays|going forward)\b", re.IGNORECASE
 )
 _NOW = re.compile(
     r"\b(?:now|instead|it is|it's|it'll be|after all|from now on|becomes?|gets|makes? (?:it|that)|will be|back to)\b",
@@ -46,7 +46,7 @@ _BYGONE = re.compile(
     r"\b(?:no(?! (?:one|problem|contest|questions?|doubt|need|idea|matter|discussion|worries|wonder|less|other|further|more|longer|alternative|objections?)\b)|not|n't|no longer|isn't|wasn't|aren't|weren't|didn't|doesn't|don't|won't|can't|too (?:expensive|slow|small|big|late|heavy|loud|pricey)|fell through|vetoed|is out|are out|'s out|out of|(?<!-)off(?! to)|dead|gone(?! (?:for|with|over|to|back))|back(?:ed|ing) out|talked|let (?:us|me) down|mistake"
     r"|wrong|forget|i said|we said|told you|remember|tak(?:e|ing) back|goodbye|bye|cancel\w*|scrap\w*|drop\w*|ditch\w*|strike|ignore|disregard|said no|went badly|badly|void|revers\w+|nobody|original(?:ly)?|earlier|former|(?:the |our |my )?old (?:plan|decision|choice|pick|one|idea)|previous|initially|was going|were going|used to|away from"
     r"|flopped|failed|ruled out|second thoughts|minds?|rethink|no more(?! than)|axed|thr[eo]wn?|tore|torn|collapsed|given up|gave up|withdrew|pulled out|used to|formerly|had (?:decided|planned|settled|told|picked|booked|agreed|the)|(?:we|i|they)'d (?:settled|decided|planned|agreed|picked|booked|said)|were for|changed tack|over the|sold out|discontinued|unavailable|no good|make the cut|lost out|outvoted|bumped|rejected|declined|turned down|(?:was|were) (?:the|our|my|to be|meant|supposed|too|going)|had been|at first|no-go|knocked|kicked|benched|part(?:ed|ing) (?:ways|company)|moved on from|walked away|jumped ship"
-    r"|farewell|adieu|undo|undone|retract\w*|withdraw\w*|my earlier|previously|erase|delete|cross(?:ed)? out|cooled on|soured on|lost (?:faith|interest)|fed up|unsuitable|impractical|(?:bad|wrong) call|regret\w*|retired|sunset|phased out|dump\w*|binn?(?:ed|ing)?|cann?(?:ed|ing)|shelv\w+|abandon\w*|history|wasn't|out the window|off the (?:table|menu|list)|up in smoke|came to nothing|let go"
+    r"|farewell|adieu|undo|undone|retract\w*|withdraw\w*|my earlier|previously|erase|delete|cross(?:ed)? out|cooled on|soured on|lost (?:faith|interest)|fed up|hates?|hated|returned|sent back|reassigned|unsuitable|impractical|(?:bad|wrong) call|regret\w*|retired|sunset|phased out|dump\w*|binn?(?:ed|ing)?|cann?(?:ed|ing)|shelv\w+|abandon\w*|history|wasn't|out the window|off the (?:table|menu|list)|up in smoke|came to nothing|let go"
     r"|loses?|lost|last (?:week|time|month)'s|first (?:choice|pick|idea|plan)|reopened|overruled|contrary|disappointed|disappointing|instead of|rather than|over with)\b|n't\b",
     re.IGNORECASE,
 )
@@ -68,9 +68,13 @@ def _tail_topic(holds: str, rest: str) -> str:
     return f"{holds} {found[1]}" if found else holds
 
 
+# "X, which we had agreed on, is out"
+_ASIDE = re.compile(r", (?:which|who) [^,]{3,60},(\s(?=(?:is|are|was|were|has|have|had|will|did|does|got|can)\b))?")
+
+
 def outcome(told: str) -> tuple[str, str]:
     """A reversal as what holds now, and the old thing where it is named outright. The text as it is where they cannot be told apart."""
-    told = without_change(told)
+    told = _ASIDE.sub(lambda aside: aside[1] or ",", without_change(told))
     favoured = _FAVOURED.search(told)
     if favoured:
         return favoured[1], ""
@@ -78,7 +82,7 @@ def outcome(told: str) -> tuple[str, str]:
     if yields:
         return yields[2], ""
     ousts = _OUSTS.match(told)
-    if ousts and not bygone(ousts[1]):
+    if ousts and not bygone(ousts[1]) and not _SWAP.search(told):
         return _tail_topic(ousts[1], ousts[2]), ""
     for pattern, put in ((_FROM_TO, "to "), (_SWAP, "")):
         found = pattern.search(told)
