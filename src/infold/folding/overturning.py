@@ -174,7 +174,9 @@ def _nearest(draft: Draft, said: frozenset[str], sections: Sequence[str]) -> lis
     for id, item in draft.items.items():
         shared = draft.words[id] & said
         decided = item.section == "decisions"
-        score = draft.weight(shared if decided else telling(shared))
+        score = draft.weight(telling(shared))
+        if decided:  # where words that are said of everything count, too
+            score = (score + draft.weight(shared)) / 2
         least = 0.5 if decided else 1.0 if item.section in sections else 99
         if score >= least and (best is None or (score + decided, item.fold, id) > best):
             best = (score + decided, item.fold, id)
