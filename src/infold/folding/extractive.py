@@ -39,7 +39,8 @@ _TURNING = frozenset(["reversal", "decision", "fact", "goal", "artifact"])
 _POINTS_BACK = re.compile(r"\b(?:it|that|this|them|these|those|they|which|that's|it's|this is)\b", re.IGNORECASE)
 _STARTS_ANEW = re.compile(
     r"^(?:thanks|thank you|cheers|bye|great|perfect|ok|okay|cool|nice|good|hi|hello|hey|sorry|lol|haha|wow|sure|ugh|tell|show"
-    r"|give|explain|can|could|please|let|help|make|write|list|i|we|you|my|your)\b",
+    r"|give|explain|can|could|please|let|help|make|write|list|i|we|you|my|your|scratch|scrap|forget"
+    r"|drop|ditch|strike|cancel|ignore|not|no)\b",
     re.IGNORECASE,
 )
 _ABOUT_USER = re.compile(
@@ -48,7 +49,7 @@ _ABOUT_USER = re.compile(
 )
 _PREDICATE = re.compile(r"(?:is|are|was|were|must|should|to) ", re.IGNORECASE)
 _TAKES = re.compile(
-    r"(?:give (?:me|us)|get|use|take|make it|go (?:with|for)|put|book|order|buy|(?:i|we) (?:want|need)|i'd like|we'd like)\b"
+    r"(?:give (?:me|us)|get|use|take|make (?:it|that)|go (?:with|for|by)|put|book|order|buy|(?:i|we) (?:want|need)|i'd like|we'd like)\b"
 )
 _UNSAID = re.compile(r"\b(?:said|says|goes|wrote|reads)$")  # a quotation stood here
 _EXACT = {"§id": 2.0, "§date": 1.5, "§amount": 1.5, "§day": 1.0, "§name": 1.0, "§n": 0.5}
@@ -123,6 +124,8 @@ class _Reader:
                 gone = low[:_REMEMBERED] if kind == "reversal" else ""
                 self._add(_SECTION[kind], line, kind in _LASTING, gone, confidence=FOREIGN_CONFIDENCE)
             return
+        if text.endswith("?") and "remember" in said and bygone(low):
+            self.overturned = sentence  # "Remember how I wanted X? It's Y now."
         reading = judged(text, self.by_user)
         if previous and self.overturned == previous and _TAKES.match(low):  # "X broke down. Give me Y."
             reading = Reading(text, low, {}, "reversal", "decision", 1.0, False, False)
@@ -131,6 +134,8 @@ class _Reader:
         if reading.kind:
             self._note(reading, sentence, previous)
         elif reading.turns:
+            if bygone(sentence):
+                self.overturned = sentence
             told, _ = outcome(self._gist(text, "reversal"))
             self._suspect(tell(told, sentence, self.speaker, self.listener, "reversal", self.at), reading, sentence)
         elif reading.closes:

@@ -37,16 +37,16 @@ GENERIC = frozenset(
     "solved turn learn mail couldn't hasn't haven't doesn't don't isn't nobody anything something everything "
     "going promise remind remember list task item waiting pending hear heard back".split()
 )
-_STOP = r"(?=$|[,.;:()–—→=]| (?:is|are|was|will|because|since|so|and|but|from|at|on|by|in|now|then|instead|after|we|i|it|has|have|question|debate|discussion|thing|decision|front|issue|matter|topic|options?|when|where|if|up|with|seven|to|last|this|again|any|today|yesterday|amended|revised|updated|changed|throughout|suits|now|full|\d[\w-]*)\b)"
+_STOP = r"(?=$|[,.;:()–—→=]| (?:is|are|was|will|because|since|so|and|but|from|at|on|by|in|now|then|instead|after|we|i|it|has|have|question|debate|discussion|thing|decision|front|issue|matter|topic|options?|when|where|if|up|with|seven|to|last|this|again|any|today|yesterday|amended|revised|updated|changed|throughout|suits|now|full|goes|falls|fell|slot|\d[\w-]*)\b)"
 _NOUNS = r"(?P<own>our |the |my |user's )?(?:new )?(?P<topic>[a-z][\w'-]*(?: [^\W\d][\w'-]*){0,3}?)"
 _TOPICS = [
     re.compile(pattern, re.IGNORECASE)
     for pattern in (
         r"(?P<own>\()(?P<topic>[a-z][\w '-]{2,30})\)$",
-        rf"(?:(?<!go )(?<!went )(?<!gone )(?<!going )(?<!down )(?<!opted )(?<!settled )(?<!opting )\bfor|\b(?:as|re|regarding|concerning|about|com(?:es|ing)(?: to)?|came(?: to)?|as regards)) {_NOUNS}{_STOP}",
+        rf"(?:(?<!go )(?<!went )(?<!gone )(?<!going )(?<!down )(?<!opted )(?<!settled )(?<!opting )\bfor|\b(?:as|re|regarding|concerning|about|com(?:es|ing)(?: to)?|came(?: to)?|as regards|with regard to|as far as|choice of|pick of)) {_NOUNS}{_STOP}",
         rf"(?<!off )(?<!sold )(?<!hands )(?<!fell )(?<!settled )(?<!agreed )(?<!landed )(?<!decided )(?<!voted )(?<!set )\b(?:on|won|closes|close) {_NOUNS}{_STOP}",
         r"^(?:topic )?(?P<own>the |our |user's )?(?P<topic>[a-z][\w'-]*(?: [\w'-]+){0,2}?)(?::| =| →| –)\s",
-        r"(?:^|[:,;–] )(?P<own>the |our |user's )?(?P<topic>[a-z][\w'-]*(?: [\w'-]+){0,2}?) (?:is|are|will be|shall be|becomes?|became|ends? up|ended up|stands|reads|goes to|went to|moves?|moved|changes?|changed|switched|has been|question|decision|thing|debate)\b",
+        r"(?:^|[:,;–] |\bthat )(?P<own>the |our |user's )?(?P<topic>[a-z][\w'-]*(?: [\w'-]+){0,2}?) (?:is|are|will be|shall be|becomes?|became|ends? up|ended up|stands|reads|goes to|went to|moves?|moved|changes?|changed|switched|has been|question|decision|thing|debate)\b",
     )
 ]
 _NO_TOPIC = re.compile(r"^(?:so|it|that|this|we|i|they|everything|nothing)\b| (?:it|we|so|that)$", re.IGNORECASE)
@@ -161,14 +161,33 @@ def topics(text: str) -> tuple[str, ...]:
     )  # "the budget" before "budget"
 
 
+_RUN = re.compile(r"\b(?:the|our|my|user's) ((?:[a-z][\w'-]*[ ,;:.)]?)(?:(?<= )[a-z][\w'-]*[ ,;:.)]?){0,2})", re.IGNORECASE)
+
+
+def nouns(text: str, known: frozenset[str] | None = None) -> list[str]:
+    """What a text points at with "the" or "our", as far as another knows the words."""
+    found: list[str] = []
+    for match in _RUN.finditer(text):
+        run: list[str] = []
+        for word in match[1].rstrip(" ,;:.)").split():
+            mine = words(word)
+            if not mine or word[0].isupper() or (known is not None and not mine <= known):
+                break
+            run.append(word)
+        if len(run) > 1 and words(" ".join(run)) - GENERIC:
+            found.append(" ".join(run))
+    return found
+
+
 def _is_name(phrase: str) -> bool:
     return all(word[0].isupper() for word in phrase.split())
 
 
 _SEGMENT = re.compile(
-    r"(,|;|:| – | — | - | -> | → |\(|\)|\b(?:but|so|and|hence|therefore|then|which|instead of|rather than|in favou?r of|over to|because|after all)\b)",
+    r"(,|;|:| – | — | - | -> | → |\(|\)|\b(?:but|so(?! far)|and|hence|therefore|then|which|instead of|rather than|in favou?r of|over to|because|after all)\b)",
     re.IGNORECASE,
 )
+_SPACES = re.compile(r"\s+(?=[\s,;:])")
 _LINKS = frozenset(
     "instead of rather than not no longer from over drop dropped ditch ditched scrap scrapped replace replaces "
     "replaced replacing swap swapped forget away switch switched moved goodbye swapping dropping ditching scrapping "
@@ -184,10 +203,14 @@ def value_of(decision: str) -> frozenset[str]:
 
 def without(text: str, value: frozenset[str]) -> str:
     """A reversal's text without the value it overturns, which is what it shares with the old line beside the topic."""
-    pieces = [piece.strip() for piece in _SEGMENT.split(text) if words(piece)]
-    holds = [piece for piece in pieces if not words(piece) & telling(value)]
-    if len(holds) < len(pieces) and telling(words(" ".join(holds))):
-        rest = ", ".join(holds)
+    parts = _SEGMENT.split(text)
+    pieces = [at for at in range(0, len(parts), 2) if words(parts[at])]
+    holds = [at for at in pieces if not words(parts[at]) & telling(value)]
+    if len(holds) < len(pieces) and telling(words(" ".join(parts[at] for at in holds))):
+        # Pieces that stood side by side keep what stood between them.
+        joints = [parts[at - 1] if before == at - 2 else ", " for before, at in pairwise(holds)]
+        rest = "".join(map("".join, zip(["", *joints], (parts[at] for at in holds), strict=True))).strip(" ,;:-–—")
+        rest = _SPACES.sub(" ", rest)
         return rest[:1].upper() + rest[1:]
     kept: list[str] = []
     new = newly = False  # whether the word right before belongs to the new value, and is written large

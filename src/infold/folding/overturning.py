@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from infold.folding.draft import Draft
-from infold.folding.likeness import GENERIC, about, figures, pairs, subject, telling, topics, value_of, without, words
+from infold.folding.likeness import GENERIC, about, figures, nouns, pairs, subject, telling, topics, value_of, without, words
 from infold.folding.reversals import anew, bygone, outcome
 from infold.items import CLOSING, Candidate, Item
 
@@ -139,18 +139,27 @@ def overturned(draft: Draft, candidate: Candidate, sure: Item | None = None) -> 
     for item in hit:
         draft.remove(item.id)
     text = candidate.text
-    topic = frozenset[str]().union(*_subjects(candidate.replaces), *_subjects(candidate.text))
+    subjects = [*_subjects(candidate.replaces), *_subjects(text)]
     for item in hit:
-        text = without(text, gone if 0 < len(gone) <= _FEW else value_of(item.text) - topic)
+        known = words(item.text)
+        named = [words(run) for run in nouns(candidate.replaces, known)]
+        topic = frozenset[str]().union(*named, *(found for found in subjects if found <= known))
+        text = without(text, gone if _outright(candidate) else value_of(item.text) - topic)
     carried = next(_unsaid(candidate, hit, text), "")
     return f"{text} ({carried})" if carried else text
+
+
+def _outright(candidate: Candidate) -> bool:
+    """Whether a reversal names the old thing and nothing else; else all that it said stands for it."""
+    gone = words(candidate.replaces)
+    return 0 < len(gone) <= _FEW and not gone & words(candidate.text)
 
 
 def _hit(draft: Draft, candidate: Candidate, gone: frozenset[str], hit: list[Item]) -> list[Item]:
     """The items that a reversal overturns, beside those that are known to be."""
     mine = words(candidate.text)
     sections = ("decisions",) if candidate.section == "facts" else _OVERTURNED
-    if not hit and 0 < len(gone) <= _FEW:
+    if not hit and _outright(candidate):
         hit = [item for id, item in draft.items.items() if gone <= draft.words[id] and item.section in (*sections, "open")]
     if not hit:
         hit = _nearest(draft, gone | mine, sections)
@@ -186,9 +195,12 @@ def _nearest(draft: Draft, said: frozenset[str], sections: Sequence[str]) -> lis
 def _unsaid(candidate: Candidate, hit: Sequence[Item], text: str) -> Iterator[str]:
     """What a reversal is about, as it or what it overturns has said, and its outcome has not: the next one will name it."""
     said = words(text)
-    told = [topic for item in hit for topic in topics(item.text) if topic.islower()]
-    told += [topic for topic in topics(candidate.replaces) if re.search(rf"\b(?:the|our|my) {re.escape(topic)}", candidate.replaces)]
-    for topic in sorted(told, key=lambda topic: len(words(topic)) == 1):
-        found = words(topic)
-        if found - GENERIC and not found & said:
+    for item in hit:
+        told = [topic for topic in topics(item.text) if topic.islower()]
+        told = sorted(told, key=lambda topic: len(words(topic)) == 1) or nouns(item.text)[::-1]
+        if told and words(told[0]) & said:
+            return
+        yield from told
+    for topic in topics(candidate.replaces):
+        if not words(topic) & said and re.search(rf"\b(?:the|our|my) {re.escape(topic)}\b", candidate.replaces):
             yield topic

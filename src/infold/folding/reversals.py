@@ -39,14 +39,14 @@ _NOW = re.compile(
     re.IGNORECASE,
 )
 _PIECE = re.compile(
-    r"\s*(?:[,;:()](?!\d)|\s->\s|→|\s[–—-]{1,2}\s|—|\b(?:and|so|but|hence|therefore|then)\b|\s&\s)\s*", re.IGNORECASE
+    r"\s*(?:[,;:()](?!\d)|\s->\s|→|\s[–—-]{1,2}\s|—|\b(?:and|so(?! far)|but|hence|therefore|then)\b|\s&\s)\s*", re.IGNORECASE
 )
 # How people speak of what is no longer meant.
 _BYGONE = re.compile(
-    r"\b(?:no(?! (?:one|problem|contest|questions?|doubt|need|idea|matter|discussion|worries|wonder|less|other|further|more|longer|alternative|objections?)\b)|not|n't|no longer|isn't|wasn't|aren't|weren't|didn't|doesn't|don't|won't|can't|too (?:expensive|slow|small|big|late|heavy|loud|pricey)|fell through|vetoed|is out|are out|'s out|out of|(?<!-)off(?! to)|dead|gone(?! (?:for|with|over|to|back))|back(?:ed|ing) out|talked|let (?:us|me) down|mistake"
+    r"\b(?:no(?! (?:one|problem|contest|questions?|doubt|need|idea|matter|discussion|worries|wonder|less|other|further|more|longer|alternative|objections?)\b)|not|n't|no longer|isn't|wasn't|aren't|weren't|didn't|doesn't|don't|won't|can't|too (?:expensive|slow|small|big|late|heavy|loud|pricey)|fell through|vetoed|is out|are out|'s out|out of|(?<!-)off(?!-| to)|dead|gone(?! (?:for|with|over|to|back))|back(?:ed|ing) out|talked|let (?:us|me) down|mistake"
     r"|wrong|forget|i said|we said|told you|remember|tak(?:e|ing) back|goodbye|bye|cancel\w*|scrap\w*|drop\w*|ditch\w*|strike|ignore|disregard|said no|went badly|badly|void|revers\w+|nobody|original(?:ly)?|earlier|former|(?:the |our |my )?old (?:plan|decision|choice|pick|one|idea)|previous|initially|was going|were going|used to|away from"
     r"|flopped|failed|ruled out|second thoughts|minds?|rethink|no more(?! than)|axed|thr[eo]wn?|tore|torn|collapsed|given up|gave up|withdrew|pulled out|used to|formerly|had (?:decided|planned|settled|told|picked|booked|agreed|the)|(?:we|i|they)'d (?:settled|decided|planned|agreed|picked|booked|said)|were for|changed tack|over the|sold out|discontinued|unavailable|no good|make the cut|lost out|outvoted|bumped|rejected|declined|turned down|(?:was|were) (?:the|our|my|to be|meant|supposed|too|going)|had been|at first|no-go|knocked|kicked|benched|part(?:ed|ing) (?:ways|company)|moved on from|walked away|jumped ship"
-    r"|farewell|adieu|undo|undone|retract\w*|withdraw\w*|my earlier|previously|erase|delete|cross(?:ed)? out|cooled on|soured on|lost (?:faith|interest)|fed up|hates?|hated|returned|sent back|reassigned|unsuitable|impractical|(?:bad|wrong) call|regret\w*|retired|sunset|phased out|dump\w*|binn?(?:ed|ing)?|cann?(?:ed|ing)|shelv\w+|abandon\w*|history|wasn't|out the window|off the (?:table|menu|list)|up in smoke|came to nothing|let go"
+    r"|farewell|adieu|undo|undone|retract\w*|withdraw\w*|my earlier|previously|erase|delete|cross(?:ed)? out|cooled on|soured on|lost (?:faith|interest)|fed up|thing of the past|obsolete|stale|hates?|hated|returned|sent back|reassigned|unsuitable|impractical|(?:bad|wrong) call|regret\w*|retired|sunset|phased out|dump\w*|binn?(?:ed|ing)?|cann?(?:ed|ing)|shelv\w+|abandon\w*|history|wasn't|out the window|off the (?:table|menu|list)|up in smoke|came to nothing|let go"
     r"|loses?|lost|last (?:week|time|month)'s|first (?:choice|pick|idea|plan)|reopened|overruled|contrary|disappointed|disappointing|instead of|rather than|over with)\b|n't\b",
     re.IGNORECASE,
 )
