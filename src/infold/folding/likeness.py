@@ -49,7 +49,7 @@ _TOPICS = [
         r"(?:^|[:,;–] |\bthat )(?P<own>the |our |user's )?(?P<topic>[a-z][\w'-]*(?: [\w'-]+){0,2}?) (?:is|are|will be|shall be|becomes?|became|ends? up|ended up|stands|reads|goes to|went to|moves?|moved|changes?|changed|switched|has been|question|decision|thing|debate)\b",
     )
 ]
-_NO_TOPIC = re.compile(r"^(?:so|it|that|this|we|i|they|everything|nothing)\b| (?:it|we|so|that)$", re.IGNORECASE)
+_NO_TOPIC = re.compile(r"^(?:far|much|well|soon|long|of|so|it|that|this|we|i|they|everything|nothing)\b| (?:it|we|so|that)$", re.IGNORECASE)
 _IS = re.compile(
     r"^((?:user's |our |the )?[a-z][\w'-]*(?: [\w'-]+){0,3}?) (?:is|are|will be|shall be|was) (?:now |going to be |to be )?(.*)",
     re.IGNORECASE,
@@ -210,7 +210,7 @@ def without(text: str, value: frozenset[str]) -> str:
         # Pieces that stood side by side keep what stood between them.
         joints = [parts[at - 1] if before == at - 2 else ", " for before, at in pairwise(holds)]
         rest = "".join(map("".join, zip(["", *joints], (parts[at] for at in holds), strict=True))).strip(" ,;:-–—")
-        rest = _SPACES.sub(" ", rest)
+        rest = _SPACES.sub("", rest) + ")" * (rest.count("(") - rest.count(")"))
         return rest[:1].upper() + rest[1:]
     kept: list[str] = []
     new = newly = False  # whether the word right before belongs to the new value, and is written large
