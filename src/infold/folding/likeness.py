@@ -49,7 +49,9 @@ _TOPICS = [
         r"(?:^|[:,;–] |\bthat )(?P<own>the |our |user's )?(?P<topic>[a-z][\w'-]*(?: [\w'-]+){0,2}?) (?:is|are|will be|shall be|becomes?|became|ends? up|ended up|stands|reads|goes to|went to|moves?|moved|changes?|changed|switched|has been|question|decision|thing|debate)\b",
     )
 ]
-_NO_TOPIC = re.compile(r"^(?:far|much|well|soon|long|of|so|it|that|this|we|i|they|everything|nothing)\b| (?:it|we|so|that)$", re.IGNORECASE)
+_NO_TOPIC = re.compile(
+    r"^(?:far|much|well|soon|long|of|so|it|that|this|we|i|they|everything|nothing)\b| (?:it|we|so|that)$", re.IGNORECASE
+)
 _IS = re.compile(
     r"^((?:user's |our |the )?[a-z][\w'-]*(?: [\w'-]+){0,3}?) (?:is|are|will be|shall be|was) (?:now |going to be |to be )?(.*)",
     re.IGNORECASE,
@@ -161,7 +163,9 @@ def topics(text: str) -> tuple[str, ...]:
     )  # "the budget" before "budget"
 
 
-_RUN = re.compile(r"\b(?:the|our|my|user's) ((?:[a-z][\w'-]*[ ,;:.)]?)(?:(?<= )[a-z][\w'-]*[ ,;:.)]?){0,2})", re.IGNORECASE)
+_RUN = re.compile(
+    r"\b(?:the|our|my|user's) ((?:[a-z][\w'-]*[ ,;:.)]?)(?:(?<= )[a-z][\w'-]*[ ,;:.)]?){0,2})", re.IGNORECASE
+)
 
 
 def nouns(text: str, known: frozenset[str] | None = None) -> list[str]:

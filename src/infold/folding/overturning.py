@@ -7,7 +7,19 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from infold.folding.draft import Draft
-from infold.folding.likeness import GENERIC, about, figures, nouns, pairs, subject, telling, topics, value_of, without, words
+from infold.folding.likeness import (
+    GENERIC,
+    about,
+    figures,
+    nouns,
+    pairs,
+    subject,
+    telling,
+    topics,
+    value_of,
+    without,
+    words,
+)
 from infold.folding.reversals import anew, bygone, outcome
 from infold.items import CLOSING, Candidate, Item
 
@@ -160,7 +172,9 @@ def _hit(draft: Draft, candidate: Candidate, gone: frozenset[str], hit: list[Ite
     mine = words(candidate.text)
     sections = ("decisions",) if candidate.section == "facts" else _OVERTURNED
     if not hit and _outright(candidate):
-        hit = [item for id, item in draft.items.items() if gone <= draft.words[id] and item.section in (*sections, "open")]
+        hit = [
+            item for id, item in draft.items.items() if gone <= draft.words[id] and item.section in (*sections, "open")
+        ]
     if not hit:
         hit = _nearest(draft, gone | mine, sections)
     named = gone - mine  # all that is named as bygone, and not again in what holds

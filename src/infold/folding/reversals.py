@@ -32,14 +32,16 @@ _YIELDS = re.compile(
 )
 _FIRST_OLD = re.compile(r"^(?:rather than|instead of|not|no(?: more)?) ([^,;–—]{3,60})[,;–—] *(.{4,})$", re.IGNORECASE)
 _ANEW = re.compile(
-    r"\b(?:now|instead|after all|from now on|from here on|as of (?:today|now)|henceforth|this time|current(?:ly)?|latest|these days|nowadays|going forward)\b", re.IGNORECASE
+    r"\b(?:now|instead|after all|from now on|from here on|as of (?:today|now)|henceforth|this time|current(?:ly)?|latest|these days|nowadays|going forward)\b",
+    re.IGNORECASE,
 )
 _NOW = re.compile(
     r"\b(?:now|instead|it is|it's|it'll be|after all|from now on|becomes?|gets|makes? (?:it|that)|will be|back to)\b",
     re.IGNORECASE,
 )
 _PIECE = re.compile(
-    r"\s*(?:[,;:()](?!\d)|\s->\s|→|\s[–—-]{1,2}\s|—|\b(?:and|so(?! far)|but|hence|therefore|then)\b|\s&\s)\s*", re.IGNORECASE
+    r"\s*(?:[,;:()](?!\d)|\s->\s|→|\s[–—-]{1,2}\s|—|\b(?:and|so(?! far)|but|hence|therefore|then)\b|\s&\s)\s*",
+    re.IGNORECASE,
 )
 # How people speak of what is no longer meant.
 _BYGONE = re.compile(
