@@ -159,7 +159,7 @@ class _Reader:
         line = tell(told, sentence, self.speaker, self.listener, reading.kind, self.at)
         if not _says_something(line, reading, bool(gone)):
             if gone:
-                self._suspect(line, reading, sentence)
+                self._suspect(line, reading, f"{gone} {sentence}")
             elif reading.closes:
                 self._close(sentence)
             return
@@ -204,7 +204,7 @@ class _Reader:
         """What is worth a line only where it changes a decision that memory knows."""
         if telling(words(line)):
             sure = 1 / (1 + math.exp(-reading.value / 2))
-            self._add(CLOSING, line, False, "", reading.closes, sure, doubts=sentence[:_REMEMBERED].lower())
+            self._add(CLOSING, line, False, "", reading.closes, sure, doubts=sentence[: 2 * _REMEMBERED].lower())
         elif reading.closes:
             self._close(sentence)
 

@@ -37,13 +37,13 @@ GENERIC = frozenset(
     "solved turn learn mail couldn't hasn't haven't doesn't don't isn't nobody anything something everything "
     "going promise remind remember list task item waiting pending hear heard back".split()
 )
-_STOP = r"(?=$|[,.;:()–—→=]| (?:is|are|was|will|because|since|so|and|but|from|at|on|by|in|now|then|instead|after|we|i|it|has|have|question|debate|discussion|thing|decision|front|issue|matter|topic|options?|when|where|if|up|with|seven|to|last|this|again|any|today|yesterday|amended|revised|updated|changed|throughout|suits|now|full|goes|falls|fell|slot|\d[\w-]*)\b)"
-_NOUNS = r"(?P<own>our |the |my |user's )?(?:new )?(?P<topic>[a-z][\w'-]*(?: [^\W\d][\w'-]*){0,3}?)"
+_STOP = r"(?=$|[,.;:()–—→=]| (?:is|are|was|will|because|since|so|and|but|from|at|on|by|in|now|then|instead|after|we|i|it|has|have|question|debate|discussion|thing|decision|front|issue|matter|topic|options?|when|where|if|up|with|seven|to|last|this|again|any|today|yesterday|amended|revised|updated|changed|throughout|suits|now|full|goes|falls|fell|slot|\d{4}-[\d-]+)\b)"
+_NOUNS = r"(?P<own>our |the |my |user's )?(?:new )?(?P<topic>[a-z][\w'-]*(?: (?!\d{4}-)[\w'-]+){0,3}?)"
 _TOPICS = [
     re.compile(pattern, re.IGNORECASE)
     for pattern in (
         r"(?P<own>\()(?P<topic>[a-z][\w '-]{2,30})\)$",
-        rf"(?:(?<!go )(?<!went )(?<!gone )(?<!going )(?<!down )(?<!opted )(?<!settled )(?<!opting )\bfor|\b(?:as|re|regarding|concerning|about|com(?:es|ing)(?: to)?|came(?: to)?|as regards|with regard to|as far as|choice of|pick of)) {_NOUNS}{_STOP}",
+        rf"(?:(?<!go )(?<!went )(?<!gone )(?<!going )(?<!down )(?<!opted )(?<!settled )(?<!opting )\bfor|\b(?:as|(?<!['’])re|regarding|concerning|about|com(?:es|ing)(?: to)?|came(?: to)?|as regards|with regard to|as far as|choice of|pick of)) {_NOUNS}{_STOP}",
         rf"(?<!off )(?<!sold )(?<!hands )(?<!fell )(?<!settled )(?<!agreed )(?<!landed )(?<!decided )(?<!voted )(?<!set )\b(?:on|won|closes|close) {_NOUNS}{_STOP}",
         r"^(?:topic )?(?P<own>the |our |user's )?(?P<topic>[a-z][\w'-]*(?: [\w'-]+){0,2}?)(?::| =| →| –)\s",
         r"(?:^|[:,;–] |\bthat )(?P<own>the |our |user's )?(?P<topic>[a-z][\w'-]*(?: [\w'-]+){0,2}?) (?:is|are|will be|shall be|becomes?|became|ends? up|ended up|stands|reads|goes to|went to|moves?|moved|changes?|changed|switched|has been|question|decision|thing|debate)\b",

@@ -157,7 +157,7 @@ def overturned(draft: Draft, candidate: Candidate, sure: Item | None = None) -> 
         named = [words(run) for run in nouns(candidate.replaces, known)]
         topic = frozenset[str]().union(*named, *(found for found in subjects if found <= known))
         text = without(text, gone if _outright(candidate) else value_of(item.text) - topic)
-    carried = next(_unsaid(candidate, hit, text), "")
+    carried = next(_unsaid(candidate, hit, text), "").lower()
     return f"{text} ({carried})" if carried else text
 
 
@@ -206,11 +206,16 @@ def _nearest(draft: Draft, said: frozenset[str], sections: Sequence[str]) -> lis
     return [draft.items[best[2]]] if best else []
 
 
+def _opens(topic: str, candidate: Candidate) -> bool:
+    """Whether a topic is written large as the first word only, and is not the old thing itself."""
+    return topic[1:].islower() and not words(topic) & words(candidate.replaces)
+
+
 def _unsaid(candidate: Candidate, hit: Sequence[Item], text: str) -> Iterator[str]:
     """What a reversal is about, as it or what it overturns has said, and its outcome has not: the next one will name it."""
     said = words(text)
     for item in hit:
-        told = [topic for topic in topics(item.text) if topic.islower()]
+        told = [topic for topic in topics(item.text) if topic.islower() or _opens(topic, candidate)]
         told = sorted(told, key=lambda topic: len(words(topic)) == 1) or nouns(item.text)[::-1]
         if told and words(told[0]) & said:
             return
