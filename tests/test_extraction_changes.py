@@ -40,7 +40,9 @@ from tests.extraction import one_by_one
     ],
 )  # fmt: skip
 def test_only_the_latest_choice_stands(chain: tuple[str, ...]) -> None:
-    values = "Lebara Giffgaff Vodafone swimming Pilates archery terrazzo linoleum parquet latex futon pottery calligraphy"
+    values = (
+        "Lebara Giffgaff Vodafone swimming Pilates archery terrazzo linoleum parquet latex futon pottery calligraphy"
+    )
     values += " Laravel Symfony Jura Moccamaster cedar larch Kafka NATS Mumbai Oregon"
     named = [v for text in chain for v in values.casefold().split() if v in text.casefold()]
     found = one_by_one(*chain).casefold()

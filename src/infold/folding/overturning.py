@@ -37,15 +37,20 @@ class Claim:
     subjects: list[frozenset[str]]
     """All that it may decide about, where that takes more than one word."""
     figured: bool
+    """Whether it has a figure beside those."""
+    said: int
+    """The last message that says so."""
 
     @classmethod
     def of(cls, candidate: Candidate) -> Claim:
         text, decides = candidate.text, candidate.section == "decisions"
+        subjects = _subjects(text) if decides else []
         return cls(
             subject(text) if candidate.section != "open" else "",
             words(about(text)) if decides else frozenset(),
-            _subjects(text) if decides else [],
-            bool(figures(words(text))),
+            subjects,
+            bool(figures(words(text).difference(*subjects))),
+            max(candidate.sources, default=0),
         )
 
     def takes_place(self, item: Item, known: frozenset[str]) -> bool:
@@ -58,9 +63,11 @@ class Claim:
             return False
         if item.section == "decisions":
             return self.topic == words(about(item.text)) or any(found <= known for found in self.subjects)
-        # Filed elsewhere, but about just that. A figure is another matter than a name: a budget, not a choice.
-        about_it = any(found <= known for found in self.subjects) and self.figured == bool(figures(known))
-        return about_it and any(found in self.subjects for found in _subjects(item.text))
+        # Filed elsewhere before, but about just that. A figure is another matter than a name: a budget, not a choice.
+        same = [found for found in self.subjects if found <= known]
+        figured = bool(figures(known.difference(*same)))
+        earlier = max(item.sources, default=0) <= self.said
+        return earlier and figured == self.figured and any(found in same for found in _subjects(item.text))
 
     def instead(self, text: str, item: Item) -> str:
         """The line's text without what the item, whose place it takes, had decided."""
