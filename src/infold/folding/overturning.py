@@ -164,7 +164,8 @@ def overturned(draft: Draft, candidate: Candidate, sure: Item | None = None) -> 
         named = [words(run) for run in nouns(candidate.replaces, known)]
         topic = frozenset[str]().union(*named, *(found for found in subjects if found <= known))
         text = without(text, gone if _outright(candidate) else value_of(item.text) - topic)
-    carried = next(_unsaid(candidate, hit, text), "").lower()
+    # Not with a figure: that would be one its own source does not have.
+    carried = next((topic for topic in _unsaid(candidate, hit, text) if not figures(words(topic))), "").lower()
     return f"{text} ({carried})" if carried else text
 
 
