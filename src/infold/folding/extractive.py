@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from infold.folding.abroad import read_abroad
 from infold.folding.cues import foreign, says
 from infold.folding.judge import look, tokens, words_of, worth
-from infold.folding.likeness import GENERIC, words
+from infold.folding.likeness import GENERIC, figures, telling, words
 from infold.folding.reading import INTERROGATIVE, Reading, judged
 from infold.folding.reversals import anew, bygone, outcome
 from infold.folding.sentences import clauses, clean, phrases, sentences
@@ -40,7 +40,8 @@ _TURNING = frozenset(["reversal", "decision", "fact", "goal", "artifact"])
 _POINTS_BACK = re.compile(r"\b(?:it|that|this|them|these|those|they|which|that's|it's|this is)\b", re.IGNORECASE)
 _STARTS_ANEW = re.compile(
     r"^(?:thanks|thank you|cheers|bye|great|perfect|ok|okay|cool|nice|good|hi|hello|hey|sorry|lol|haha|wow|sure|ugh|tell|show"
-    r"|give|explain|can|could|please|let|help|make|write|list|i|we|you|my|your)\b",
+    r"|give|explain|can|could|please|let|help|make|write|list|i|we|you|my|your|scratch|scrap|forget"
+    r"|drop|ditch|strike|cancel|ignore|not|no)\b",
     re.IGNORECASE,
 )
 _ABOUT_USER = re.compile(
@@ -48,6 +49,9 @@ _ABOUT_USER = re.compile(
     r"|speaks?|married|single)|User's (?:name|job|address|last name)\b"
 )
 _PREDICATE = re.compile(r"(?:is|are|was|were|must|should|to) ", re.IGNORECASE)
+_TAKES = re.compile(
+    r"(?:give (?:me|us)|get|use|take|make (?:it|that)|go (?:with|for|by)|put|book|order|buy|(?:i|we) (?:want|need)|i'd like|we'd like)\b"
+)
 _UNSAID = re.compile(r"\b(?:said|says|goes|wrote|reads)$")  # a quotation stood here
 _EXACT = {"§id": 2.0, "§date": 1.5, "§amount": 1.5, "§day": 1.0, "§name": 1.0, "§n": 0.5}
 _EXACTLY = frozenset(["§id", "§name", "§amount"])
@@ -121,11 +125,20 @@ class _Reader:
                 gone = low[:_REMEMBERED] if kind == "reversal" else ""
                 self._add(_SECTION[kind], line, kind in _LASTING, gone, confidence=FOREIGN_CONFIDENCE)
             return
+        if text.endswith("?") and "remember" in said and bygone(low):
+            self.overturned = sentence  # "Remember how I wanted X? It's Y now."
         reading = judged(text, low, found, said, self.by_user)
+        if previous and self.overturned == previous and _TAKES.match(low):  # "X broke down. Give me Y."
+            reading = Reading(text, low, {}, "reversal", "decision", 1.0, False, False)
         if reading is None:
             return
         if reading.kind:
             self._note(reading, sentence, previous)
+        elif reading.turns:
+            if bygone(sentence):
+                self.overturned = sentence
+            told, _ = outcome(self._gist(text, "reversal"))
+            self._suspect(tell(told, sentence, self.speaker, self.listener, "reversal", self.at), reading, sentence)
         elif reading.closes:
             self._close(sentence)
 
@@ -149,7 +162,9 @@ class _Reader:
             self.overturned = sentence  # and says nothing yet of what comes instead
         line = tell(told, sentence, self.speaker, self.listener, reading.kind, self.at)
         if not _says_something(line, reading, bool(gone)):
-            if reading.closes or gone:
+            if gone:
+                self._suspect(line, reading, f"{gone} {sentence}")
+            elif reading.closes:
                 self._close(sentence)
             return
         section = _SECTION[reading.kind]
@@ -188,6 +203,14 @@ class _Reader:
         said = " ".join(sorted(words(sentence) - GENERIC)[:16])
         if said:
             self.found.append(Candidate(CLOSING, said, self.sources, closes=True))
+
+    def _suspect(self, line: str, reading: Reading, sentence: str) -> None:
+        """What is worth a line only where it changes a decision that memory knows."""
+        if telling(words(line)):
+            sure = 1 / (1 + math.exp(-reading.value / 2))
+            self._add(CLOSING, line, False, "", reading.closes, sure, doubts=sentence[: 2 * _REMEMBERED].lower())
+        elif reading.closes:
+            self._close(sentence)
 
     def _last_is(self, section: str) -> bool:
         return bool(self.found) and self.found[-1].section == section
@@ -241,16 +264,16 @@ def _turned(reading: Reading, told: str, sentence: str, by_user: bool) -> tuple[
         return told, ""
     holds, gone = outcome(told)
     changes = kind in _TURNING or (kind not in ("commitment", "question") and holds != told and anew(holds))
-    if not changes or (holds != told and _loses(told, holds)):
+    if not changes:
         return told, ""
+    before, after = tokens(told), tokens(holds)
+    named = telling(words(holds)) - figures(words(holds))
+    if any(before.count(shape) > after.count(shape) for shape in ("§id", "§amount")) and not (gone and named):
+        return told, ""
+    if not named:  # a figure alone says nothing without what it is the figure of
+        holds = told
     reading.kind = "reversal"
     return holds, gone or sentence[:_REMEMBERED].lower()
-
-
-def _loses(told: str, holds: str) -> bool:
-    """Whether a reference or an amount is left out."""
-    before, after = tokens(told), tokens(holds)
-    return any(before.count(shape) > after.count(shape) for shape in ("§id", "§amount"))
 
 
 def _says_something(line: str, reading: Reading, turned: bool) -> bool:

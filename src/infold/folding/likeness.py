@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import re
-from itertools import chain
+from itertools import chain, pairwise
 
 from infold.folding.judge import common
 from infold.items import normal
@@ -34,21 +34,23 @@ GENERIC = frozenset(
     "earlier overrule veto vote stand void reverse decision mind move handy easier tick strike cross off wrap "
     "forget worry complete finished cancelled dealt care taken mark remove anymore longer reply replied mystery "
     "solved turn learn mail couldn't hasn't haven't doesn't don't isn't nobody anything something everything "
-    "promise remind remember list task item waiting pending hear heard back".split()
+    "going promise remind remember list task item waiting pending hear heard back".split()
 )
-_STOP = r"(?=$|[,.;:()–—→=]| (?:is|are|was|will|because|since|so|and|but|from|at|on|by|in|now|then|instead|after|we|i|it|has|have|question|debate|discussion|thing|decision|front|issue|matter|topic|options?|when|where|if|up|with|seven|to)\b)"
-_NOUNS = r"(?P<own>our |the |my |user's )?(?:new )?(?P<topic>[a-z][\w'-]*(?: [\w'-]+){0,3}?)"
+_STOP = r"(?=$|[,.;:()–—→=]| (?:is|are|was|will|because|since|so|and|but|from|at|on|by|in|now|then|instead|after|we|i|it|has|have|question|debate|discussion|thing|decision|front|issue|matter|topic|options?|when|where|if|up|with|seven|to|last|this|again|any|today|yesterday|amended|revised|updated|changed|throughout|suits|now|full|goes|falls|fell|slot|\d{4}-[\d-]+)\b)"
+_NOUNS = r"(?P<own>our |the |my |user's )?(?:new )?(?P<topic>[a-z][\w'-]*(?: (?!\d{4}-)[\w'-]+){0,3}?)"
 _TOPICS = [
     re.compile(pattern, re.IGNORECASE)
     for pattern in (
         r"(?P<own>\()(?P<topic>[a-z][\w '-]{2,30})\)$",
-        rf"(?:(?<!go )(?<!went )(?<!gone )(?<!going )(?<!down )(?<!opted )(?<!settled )(?<!opting )\bfor|\b(?:as|regarding|concerning|about|com(?:es|ing)(?: to)?|came(?: to)?|as regards)) {_NOUNS}{_STOP}",
+        rf"(?:(?<!go )(?<!went )(?<!gone )(?<!going )(?<!down )(?<!opted )(?<!settled )(?<!opting )\bfor|\b(?:as|(?<!['’])re|regarding|concerning|about|com(?:es|ing)(?: to)?|came(?: to)?|as regards|with regard to|as far as|choice of|pick of)) {_NOUNS}{_STOP}",
         rf"(?<!off )(?<!sold )(?<!hands )(?<!fell )(?<!settled )(?<!agreed )(?<!landed )(?<!decided )(?<!voted )(?<!set )\b(?:on|won|closes|close) {_NOUNS}{_STOP}",
         r"^(?:topic )?(?P<own>the |our |user's )?(?P<topic>[a-z][\w'-]*(?: [\w'-]+){0,2}?)(?::| =| →| –)\s",
-        r"(?:^|[:,;–] )(?P<own>the |our |user's )?(?P<topic>[a-z][\w'-]*(?: [\w'-]+){0,2}?) (?:is|are|will be|shall be|becomes?|is going to be|has been|question|decision|thing|debate)\b",
+        r"(?:^|[:,;–] |\bthat )(?P<own>the |our |user's )?(?P<topic>[a-z][\w'-]*(?: [\w'-]+){0,2}?) (?:is|are|will be|shall be|becomes?|became|ends? up|ended up|stands|reads|goes to|went to|moves?|moved|changes?|changed|switched|has been|question|decision|thing|debate)\b",
     )
 ]
-_NO_TOPIC = re.compile(r"^(?:so|it|that|this|we|i|they|everything|nothing)\b| (?:it|we|so|that)$", re.IGNORECASE)
+_NO_TOPIC = re.compile(
+    r"^(?:far|much|well|soon|long|of|so|it|that|this|we|i|they|everything|nothing)\b| (?:it|we|so|that)$", re.IGNORECASE
+)
 _IS = re.compile(
     r"^((?:user's |our |the )?[a-z][\w'-]*(?: [\w'-]+){0,3}?) (?:is|are|will be|shall be|was) (?:now |going to be |to be )?(.*)",
     re.IGNORECASE,
@@ -94,7 +96,17 @@ def stem(word: str) -> str:
 @functools.lru_cache(maxsize=8192)
 def words(text: str) -> frozenset[str]:
     """The words of a text that tell it from another, bent forms alike."""
-    return frozenset(chain.from_iterable(map(_stems, normal(text).replace("/", " / ").split())))
+    return frozenset(_stemmed(text))
+
+
+@functools.lru_cache(maxsize=2048)
+def pairs(text: str) -> frozenset[frozenset[str]]:
+    """Words of a text that stand side by side, small ones passed over: a name of two words is one of them."""
+    return frozenset(frozenset(pair) for pair in pairwise(_stemmed(text)) if pair[0] != pair[1])
+
+
+def _stemmed(text: str) -> chain[str]:
+    return chain.from_iterable(map(_stems, normal(text).replace("/", " / ").split()))
 
 
 @functools.lru_cache(maxsize=8192)
@@ -137,16 +149,47 @@ def about(text: str) -> str:
 def topics(text: str) -> tuple[str, ...]:
     """What a decision may be about, likeliest first."""
     every = [match for pattern in _TOPICS for match in pattern.finditer(text)]
-    found = [match for match in every if words(match["topic"]) - GENERIC and not _NO_TOPIC.search(match["topic"])]
+    found = [
+        match
+        for match in every
+        if words(match["topic"]) - GENERIC
+        and not _NO_TOPIC.search(match["topic"])
+        and (match["own"] or not match.start("topic") or not _is_name(match["topic"]))  # a name is what was chosen
+    ]
     return tuple(
         match["topic"] for match in sorted(found, key=lambda match: not match["own"])
     )  # "the budget" before "budget"
 
 
+_RUN = re.compile(
+    r"\b(?:the|our|my|user's) ((?:[a-z][\w'-]*[ ,;:.)]?)(?:(?<= )[a-z][\w'-]*[ ,;:.)]?){0,2})", re.IGNORECASE
+)
+
+
+def nouns(text: str, known: frozenset[str] | None = None) -> list[str]:
+    """What a text points at with "the" or "our", as far as another knows the words."""
+    found: list[str] = []
+    for match in _RUN.finditer(text):
+        run: list[str] = []
+        for word in match[1].rstrip(" ,;:.)").split():
+            mine = words(word)
+            if not mine or word[0].isupper() or (known is not None and not mine <= known):
+                break
+            run.append(word)
+        if len(run) > 1 and words(" ".join(run)) - GENERIC:
+            found.append(" ".join(run))
+    return found
+
+
+def _is_name(phrase: str) -> bool:
+    return all(word[0].isupper() for word in phrase.split())
+
+
 _SEGMENT = re.compile(
-    r"(,|;|:| – | — | - | -> | → |\(|\)|\b(?:but|so|and|hence|therefore|then|which|instead of|rather than|in favou?r of|over to|because|after all)\b)",
+    r"(,|;|:| – | — | - | -> | → |\(|\)|\b(?:but|so(?! far)|and|hence|therefore|then|which|instead of|rather than|in favou?r of|over to|because|after all)\b)",
     re.IGNORECASE,
 )
+_SPACES = re.compile(r"\s+(?=[\s,;:])")
 _LINKS = frozenset(
     "instead of rather than not no longer from over drop dropped ditch ditched scrap scrapped replace replaces "
     "replaced replacing swap swapped forget away switch switched moved goodbye swapping dropping ditching scrapping "
@@ -162,10 +205,14 @@ def value_of(decision: str) -> frozenset[str]:
 
 def without(text: str, value: frozenset[str]) -> str:
     """A reversal's text without the value it overturns, which is what it shares with the old line beside the topic."""
-    pieces = [piece.strip() for piece in _SEGMENT.split(text) if words(piece)]
-    holds = [piece for piece in pieces if not words(piece) & telling(value)]
-    if len(holds) < len(pieces) and telling(words(" ".join(holds))):
-        rest = ", ".join(holds)
+    parts = _SEGMENT.split(text)
+    pieces = [at for at in range(0, len(parts), 2) if words(parts[at])]
+    holds = [at for at in pieces if not words(parts[at]) & telling(value)]
+    if len(holds) < len(pieces) and telling(words(" ".join(parts[at] for at in holds))):
+        # Pieces that stood side by side keep what stood between them.
+        joints = [parts[at - 1] if before == at - 2 else ", " for before, at in pairwise(holds)]
+        rest = "".join(map("".join, zip(["", *joints], (parts[at] for at in holds), strict=True))).strip(" ,;:-–—")
+        rest = _SPACES.sub("", rest) + ")" * (rest.count("(") - rest.count(")"))
         return rest[:1].upper() + rest[1:]
     kept: list[str] = []
     new = newly = False  # whether the word right before belongs to the new value, and is written large

@@ -38,6 +38,7 @@ _NO_LONGER = re.compile(r"\bno longer\b|\bany ?more\b")
 _DECIDED = re.compile(r"(?:decision|decided|agreed)\b ?:|(?:we|i)(?:'ve| have)? (?:decided|agreed)\b")
 _NOT_WHEN = re.compile(r"\bbut not (?:on|in|at|after|before|during|with|for)\b")
 _ASKABLE = frozenset(["preference", "constraint", "commitment"])  # that may be said as a request
+_DECIDES = frozenset(["decision", "reversal"])
 _LASTS = frozenset(["always", "future", "onwards", "now"])
 
 
@@ -61,6 +62,8 @@ class Reading:
     """Cannot be a change of mind."""
     tentative: bool = False
     """Is only worth a line where it closes nothing."""
+    turns: bool = False
+    """Is only worth a line where it changes what is known to be decided."""
 
     def weight(self, kind: str) -> int:
         return self.weights.get(kind, 0)
@@ -92,14 +95,18 @@ def judged(text: str, low: str, found: list[str], said: Set[str], by_user: bool)
     if value < CLOSING_LEAST:
         if said.isdisjoint(CLOSERS) and not (asks and by_user):
             return None
-        if not asks:  # it closes something at best
+        if not asks:  # it closes or turns something at best
             closes = says(low, said, "done", 2) or says(low, said, "answer", 2)
-            return Reading(text, low, {}, "", "", value, True, True) if closes else None
+            turns = says(low, said, "reversal", 3)
+            return Reading(text, low, {}, "", "", value, closes, False, turns=turns) if closes or turns else None
     weights = weigh(low, said)
-    # Only outright words can lift what is worth too little.
-    if value < min(LEAST[by_user], SHORT_LEAST) and max(weights.values(), default=0) < 2 and not asks:
-        return None
+    closes = weights.get("done", 0) >= 2 or weights.get("answer", 0) >= 2
+    # Only outright words can lift what is worth too little: without them it closes or turns something at best.
+    lost = value < min(LEAST[by_user], SHORT_LEAST) and max(weights.values(), default=0) < 2
     kind, other, apart = kinds_of(seen, by_user, cue_names(weights))
+    if lost and not asks:
+        turns = kind in _DECIDES or weights.get("reversal", 0) >= 3
+        return Reading(text, low, weights, "", "", value, closes, False, turns=turns) if closes or turns else None
     reading = Reading(text, low, weights, kind, other, value, False, apart >= STEADY)
     if asks and not _states(reading):
         head = text.rpartition(",")[0]  # "Just sent it, anything else?"
@@ -107,8 +114,9 @@ def judged(text: str, low: str, found: list[str], said: Set[str], by_user: bool)
             return None
         return judged(head, head.lower(), *look(head), by_user)
     _settle(reading, said, by_user)
+    decides = reading.kind in _DECIDES
     if reading.weight("request") >= 3 and reading.kind not in _ASKABLE and reading.weight("reversal") < 3:
-        return None
+        return Reading(text, low, weights, "", "", value, False, False, turns=True) if decides else None
     if not by_user and reading.kind == "commitment" and _TALK.search(low) and not _DUE.search(low):
         return None
     least = LEAST[by_user] if len(found) > 5 or reading.top >= 3 else SHORT_LEAST
@@ -118,7 +126,7 @@ def judged(text: str, low: str, found: list[str], said: Set[str], by_user: bool)
         least += 1.0  # open for long: better be sure
     _reconsider(reading)
     if reading.value < least:
-        reading.kind = ""
+        reading.kind, reading.turns = "", decides
     elif reading.tentative:
         reading.value -= 1.5
     return reading
