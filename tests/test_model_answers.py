@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import logging
 import re
 from typing import Any
 
 import pytest
 
-from infold import Chat, Memory, Model, Policy, preset
-from tests.test_model_crash import active
+from infold import Chat, Memory, Model, Policy, SummarizationConfig, SummarizerError, preset
+from tests.test_model_crash import active, due, wait_until
 from tests.test_model_faults import assert_true, server, talk, upstream, verdicts
 from tests.test_model_folds import CHUNKED, opened, until_fold, written
 from tests.test_summarizer import assert_nothing_lost, failures
@@ -140,6 +141,98 @@ def test_C7_the_hosted_prompt_is_for_chunked_alone(
         chat.settle()
         assert active(url) == [(1, 6, "extractive")]
         assert upstream.requests() == []
+
+
+def test_B7_the_beginning_of_a_bad_answer_is_logged_sanitized(
+    url: str, upstream: Upstream, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG, "infold")
+    raw = "Sure!\x1b[31m\nThe ticket is FACT-1201 " + "x" * 500
+    upstream.script([{"status": 200, "body": completion(raw)}])
+    with Memory(url, model=f"{upstream.url}#gpt-test") as memory:
+        chat = memory.chat("c", preset="rolling", wait=True)
+        talk(chat, 1, 12)
+        assert [data["error"] for data in failures(chat)] == ["AnswerError"]
+    (line,) = [entry for entry in caplog.records if "Sure!" in entry.getMessage()]
+    assert line.levelno == logging.DEBUG
+    said = line.getMessage()
+    assert "The ticket is FACT-1201 xxx" in said
+    assert said.isprintable()
+    assert 100 < said.count("x") <= 200
+
+
+def test_B7_a_model_that_gave_a_bad_answer_is_not_asked_the_same_again(url: str, upstream: Upstream) -> None:
+    upstream.script([step("malformed", forever=True)])
+    with Memory(url, model=f"{upstream.url}#gpt-test") as memory:
+        chat = memory.chat("c", preset="rolling")
+        talk(chat, 1, 12)
+        chat.settle()
+        for number in range(13, 17):  # nothing new is due
+            talk(chat, number, number)
+            chat.settle()
+        assert len(upstream.requests()) == 1
+        talk(chat, 17, 18)
+        chat.settle()
+        assert len(upstream.requests()) == 2  # another range is another request
+        assert len(failures(chat)) == 2
+
+
+def test_B7_abort_on_failure_raises_and_loses_nothing(url: str, upstream: Upstream) -> None:
+    upstream.script(["malformed"])
+    config = SummarizationConfig(abort_on_failure=True)
+    with Memory(url, model=f"{upstream.url}#gpt-test") as memory:
+        chat = memory.chat("c", config=config, context_window=400, wait=True)
+        number = 0
+        with pytest.raises(SummarizerError, match="every message is stored"):
+            while not chat.records:
+                number += 1
+                talk(chat, number, number)
+        assert_nothing_lost(memory, chat, number)
+        assert len(failures(chat)) == len(chat.usage().calls) == 1
+        talk(chat, number + 1, number + 1)  # and the next fold covers them all
+        assert len(chat.records) == 1
+        assert_nothing_lost(memory, chat, number + 1)
+
+
+@pytest.mark.parametrize(("kind", "wait", "window"), [("rolling", False, 8192), ("chain", False, 400)])
+def test_F9_what_is_taken_back_while_the_model_reads_it_is_not_remembered(
+    url: str, upstream: Upstream, kind: str, wait: bool, window: int
+) -> None:
+    upstream.script([step("good:slow", seconds=0.5)])
+    last = due(kind, window)
+    with Memory(url, model=f"{upstream.url}#gpt-test") as memory:
+        chat = memory.chat("c", preset=kind, context_window=window, wait=wait)
+        talk(chat, 1, last)
+        wait_until(upstream.requests)
+        chat.rewind("m2")
+        chat.settle()
+        assert chat.records == []
+        assert chat.summary == ""
+        assert_nothing_lost(memory, chat, 2)
+        talk(chat, 3, last)
+        chat.settle()
+        assert [author for _, _, author in active(url)] == ["summarizer"]
+        assert_nothing_lost(memory, chat, last)
+
+
+@pytest.mark.parametrize("change", ["pin", "policy", "title"])
+def test_F9_what_changes_while_the_model_reads_holds_afterwards(url: str, upstream: Upstream, change: str) -> None:
+    upstream.script([step("good:slow", seconds=0.5)])
+    with Memory(url, model=f"{upstream.url}#gpt-test") as memory:
+        chat = memory.chat("c", preset="rolling")
+        talk(chat, 1, 12)
+        wait_until(upstream.requests)
+        if change == "pin":
+            chat.pin("Never call Bob")
+        elif change == "policy":
+            chat.set_policy(preset("rolling", {}, summary_cap=40))
+        else:
+            chat.title = "Tickets"
+        chat.settle()
+        assert active(url) == [(1, 6, "summarizer")]
+        assert ("Never call Bob" in chat.summary) == (change == "pin")
+        assert change != "policy" or sum(item.tokens for item in chat.memory.items) <= 40
+        assert_nothing_lost(memory, chat, 12)
 
 
 # Strange but possible ------------------------------------------------------------------------------------

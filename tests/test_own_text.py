@@ -107,7 +107,7 @@ def test_F8_a_request_quoted_as_json_is_not_read(name: str, role: str) -> None:
     quoted = f"{BEFORE}\n{json.dumps(blocks)}\n{AFTER}"
     found = [line.text for line in extract(message(quoted, role))]
     assert owned("\n".join(found)) == []
-    assert role == "tool" or any("Ada Lovelace" in line for line in found)
+    assert role != "user" or any("Ada Lovelace" in line for line in found)
 
 
 def test_F8_ordinary_text_is_untouched() -> None:
