@@ -125,6 +125,12 @@ def count_cached(text: str) -> int:
     return count(text)
 
 
+def rank(text: str) -> tuple[int, int]:
+    """How many tokens a text is, and the rarest of them; common words have low ranks."""
+    found = _encoding().encode_ordinary(text)
+    return len(found), max(found, default=0)
+
+
 def message_tokens(message: Message) -> int:
     """Tokens of one message in a request, its scaffolding included."""
     total = MESSAGE_OVERHEAD

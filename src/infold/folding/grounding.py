@@ -4,26 +4,34 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
-from datetime import date
+from dataclasses import dataclass, field, replace
+from heapq import nlargest
 
-from infold.folding.calendar import Dated, Day, said_in, weekday_of
+from infold.folding.calendar import Dated, said_in, weekday_of
 from infold.folding.evidence import (
     Claims,
     Evidence,
-    cites,
     claims_of,
     evidence_of,
     evidence_of_text,
-    found_in,
-    has_digits,
     language_of,
     stems_of,
 )
 from infold.folding.likeness import GENERIC
+from infold.folding.matching import (
+    counts_alike,
+    has_bare,
+    has_nth,
+    is_bare_hour,
+    is_dated,
+    is_hour,
+    measures_alike,
+    named_alike,
+)
 from infold.folding.polarity import Clause, clauses_of, opposed
 from infold.folding.proper import known, names, plain, spelled_out
-from infold.folding.quantities import CURRENCIES, Number
+from infold.folding.quantities import Number
+from infold.folding.references import cites, has_digits
 from infold.items import Item
 from infold.messages import Message
 
@@ -72,9 +80,13 @@ class Grounds:
         self.naming: dict[str, list[int]] = {}
         """Which texts have a plain word."""
         self.folded = "\n".join(one.evidence.folded for one in self.documents)
+        self.all = evidence_of_text("")
+        if self.documents:
+            digits = "\n".join(one.evidence.digits for one in self.documents)
+            self.all = replace(self.all, folded=self.folded, digits=digits)
         self.months: dict[int, set[int]] = {}
-        self.nth = {at for at, one in enumerate(self.documents) if _has_nth(one.evidence)}
-        self.timed = [at for at, one in enumerate(self.documents) if one.evidence.minutes or _has_bare(one.evidence)]
+        self.nth = {at for at, one in enumerate(self.documents) if has_nth(one.evidence)}
+        self.timed = [at for at, one in enumerate(self.documents) if one.evidence.minutes or has_bare(one.evidence)]
         for at, document in enumerate(self.documents):
             for word in document.evidence.words:
                 self.naming.setdefault(word, []).append(at)
@@ -162,7 +174,7 @@ class Grounds:
         return None
 
     def _having(self, reference: str, loosely: bool = False) -> set[int]:
-        if not found_in(reference, self.folded, loosely):
+        if not cites(reference, self.all, loosely):
             return set()
         return {at for at, one in enumerate(self.documents) if cites(reference, one.evidence, loosely)}
 
@@ -173,12 +185,12 @@ class Grounds:
         loose: set[int] = set()
         for value in {*number.values, *number.bases}:
             for at, other in self.numbers.get(value, ()):
-                if _measures_alike(number, other):
-                    (having if _counts_alike(number, other) else loose).add(at)
+                if measures_alike(number, other):
+                    (having if counts_alike(number, other) else loose).add(at)
         kinds = number.kinds
         figures = [one for at in own for one in self.documents[at].evidence.numbers]
         if not having & own and any(
-            _named_alike(number, one) for one in figures
+            named_alike(number, one) for one in figures
         ):  # what it cites gives another figure for it
             having, loose = self._counted_so(number), set()
         if figures:  # what it cites has figures, and this is none of them: only the same count elsewhere will do
@@ -204,8 +216,8 @@ class Grounds:
         if not number.unit and value % 1 == 0:
             having.update(self.years.get(int(value), ()))
             if value <= 24:
-                having.update(at for at, one in enumerate(self.documents) if _hour(int(value), one.evidence))
-        if having or number.text.casefold() not in self.folded:
+                having.update(at for at, one in enumerate(self.documents) if is_hour(int(value), one.evidence))
+        if having or not (cites(number.text, self.all, False) or has_digits(number.text, self.all)):
             return having
         return {
             at
@@ -219,7 +231,7 @@ class Grounds:
             at
             for value in {*number.values, *number.bases}
             for at, other in self.numbers.get(value, ())
-            if _named_alike(number, other) and _measures_alike(number, other)
+            if named_alike(number, other) and measures_alike(number, other)
         }
 
     def _worded(self, ones: Sequence[Number]) -> str:
@@ -228,7 +240,7 @@ class Grounds:
             if one.nth or one.values[0] < 2 or self.counted.isdisjoint(one.kinds):
                 continue
             values = {*one.values, *one.bases}
-            if not any(_measures_alike(one, other) for value in values for _, other in self.numbers.get(value, ())):
+            if not any(measures_alike(one, other) for value in values for _, other in self.numbers.get(value, ())):
                 return f"{one.text[:60]} is in none of its sources"
         return ""
 
@@ -237,7 +249,7 @@ class Grounds:
             at
             for day in dated.days
             for at in self.months.get(day[1], set()) | self.nth
-            if _dated(day, self.documents[at].evidence)
+            if is_dated(day, self.documents[at].evidence)
         }
         if any(self.documents[at].evidence.days for at in own):  # what it cites has dates of its own
             close = own | related
@@ -258,7 +270,7 @@ class Grounds:
             at
             for at in self.timed
             if minutes & self.documents[at].evidence.minutes
-            or any(_bare_hour(minute, self.documents[at].evidence) for minute in minutes)
+            or any(is_bare_hour(minute, self.documents[at].evidence) for minute in minutes)
         ]
         return self._pick(having, own, close)
 
@@ -292,7 +304,9 @@ class Grounds:
                     found.documents.add(max(having, key=lambda at: (found.shared.get(at, 0), -at)))
                 continue
             if not order:
-                order += sorted(range(len(self.documents)), key=lambda at: (at not in own, -found.shared.get(at, 0), at))
+                order += sorted(
+                    range(len(self.documents)), key=lambda at: (at not in own, -found.shared.get(at, 0), at)
+                )
             for at in order:
                 evidence = self.documents[at].evidence
                 if known(name, evidence.words, evidence.folded):
@@ -300,7 +314,7 @@ class Grounds:
                         found.documents.add(at)
                     break
             else:
-                if not any(spelled_out(list(ones), document.evidence.words) for document in self.documents):
+                if not spelled_out(list(ones), self.naming):
                     return name
         return ""
 
@@ -308,7 +322,8 @@ class Grounds:
         """Whether its sources speak of what a line says at all, and say the same."""
         if not found.shared and not found.documents and not self._grounded(text) and not _abroad(text, self, own):
             return _failed(found, "unsupported", "nothing in its sources speaks of it")
-        near = sorted(found.shared, key=lambda at: (-found.shared[at] - 2 * (at in own), -at))[:_NEAR]
+        shared = found.shared
+        near = nlargest(_NEAR, shared, key=lambda at: (shared[at] + 2 if at in own else shared[at]) * 10_000_000 + at)
         clauses: list[Clause] = [clause for at in near for clause in self.documents[at].evidence.clauses]
         reason = opposed(clauses_of(text), clauses)
         if reason:
@@ -324,75 +339,6 @@ class Grounds:
 def _failed(found: Support, reason: str, detail: str) -> Support:
     found.reason, found.detail = reason, detail
     return found
-
-
-def _measures_alike(one: Number, other: Number) -> bool:
-    """Whether two numbers can be the same amount; one without a unit fits any."""
-    if one.unit and other.unit:
-        return one.unit == other.unit and bool(set(one.bases) & set(other.bases))
-    return bool(set(one.values) & set(other.values))
-
-
-def _counts_alike(one: Number, other: Number) -> bool:
-    """Whether two numbers that agree also count the same, or at least not something else."""
-    if one.unit:
-        return bool(other.unit) or not other.nouns or other.nth
-    if not one.nouns or not other.nouns or other.nth or one.nth:
-        return not (one.nouns and other.unit and other.unit not in CURRENCIES)
-    return bool(one.nouns & other.nouns)
-
-
-def _named_alike(one: Number, other: Number) -> bool:
-    """Whether two numbers are figures for the same: they count or measure alike, or have the same label."""
-    if one.kinds & other.kinds or (one.label and one.label == other.label):
-        return True
-    return one.nth and other.nth and not one.words and not other.words
-
-
-def _has_nth(evidence: Evidence) -> bool:
-    return any(one.nth for one in evidence.numbers)
-
-
-def _has_bare(evidence: Evidence) -> bool:
-    return any(not one.kinds for one in evidence.numbers)
-
-
-def _hour(value: int, evidence: Evidence) -> bool:
-    return value % 24 * 60 in evidence.minutes or (value + 12) % 24 * 60 in evidence.minutes
-
-
-def _bare_hour(minute: int, evidence: Evidence) -> bool:
-    if minute % 60:
-        return False
-    hours = {minute // 60, (minute // 60 - 1) % 12 + 1}
-    return any(not one.kinds and one.values[0] in hours for one in evidence.numbers)
-
-
-def _dated(day: Day, evidence: Evidence) -> bool:
-    """Whether a text dates something so: what the line leaves out may be said, what it says must be."""
-    year, month, number = day
-    for other in evidence.days:
-        if (
-            other[1] == month
-            and (not number or other[2] == number)
-            and (not year or other[0] == year or (not other[0] and _likely(day, evidence.said)))
-        ):
-            return True
-    if number and any(one.nth and number in one.values and not one.words for one in evidence.numbers):  # "on the 14th"
-        said = evidence.said
-        near = (
-            said is None or (month - said.month) % 12 in (0, 1, 11) or any(other[1] == month for other in evidence.days)
-        )
-        return near and (not year or said is None or abs(year - said.year) <= 1)
-    return False
-
-
-def _likely(day: Day, said: date | None) -> bool:
-    """Whether a year fits a day that was said without one."""
-    if said is None or day[0] == said.year:
-        return True
-    passed = day[1:] < (said.month, said.day)
-    return day[0] == said.year + 1 if passed else day[0] == said.year - 1
 
 
 def _abroad(text: str, grounds: Grounds, own: set[int]) -> bool:

@@ -7,6 +7,7 @@ import re
 from collections.abc import Sequence
 
 from infold.folding.telling import MAX_RUN
+from infold.marks import BACKGROUND, BRIDGE_HEADER, POLICY_SNIPPET, PROMPT_MARK, SOURCES_HEADER, SUMMARY_HEADER
 
 _PROMPT_RUN = 6  # words of our own prompts in a row
 _TRANSCRIPT = re.compile(
@@ -39,12 +40,23 @@ _SPEAKING = frozenset(
     "hope happy glad alright let feel please summary above following es je lo".split()
 )
 _LETTERS = re.compile(r"[^\W\d_]+")
-_HEADERS = re.compile(r"\[infold [a-z]+|\[summary-depth:\d|BACKGROUND – PRIOR CONVERSATION SUMMARY", re.IGNORECASE)
+_OWN = re.compile(
+    "|".join(
+        re.escape(one.partition(mark)[0] + mark)
+        for mark, one in (
+            ("]", POLICY_SNIPPET), ("]", SUMMARY_HEADER), ("]", SOURCES_HEADER), ("]", BRIDGE_HEADER), ("]", PROMPT_MARK),
+            ("SUMMARY", BACKGROUND),
+        )
+    )
+    + r"|\[summary-depth:\d",
+    re.IGNORECASE,
+)  # fmt: skip
+"""What marks text of infold."""
 
 
 def manner(text: str) -> str:
     """The reason why a line cannot be memory by the way it speaks; empty where it can."""
-    if _HEADERS.search(text):
+    if _OWN.search(text):
         return "prompt"
     text = text.replace("’", "'")
     if _TRANSCRIPT.search(text):

@@ -10,7 +10,7 @@ from collections.abc import Collection
 from infold.folding.calendar import MONTHS, WEEKDAYS
 from infold.folding.judge import common
 from infold.folding.quantities import UNITS
-from infold.tokens import _encoding
+from infold.tokens import rank
 
 _WORD = re.compile(r"[^\W\d_](?:[^\W_]|['’&.-](?=[^\W_]))*", re.UNICODE)
 _STARTS = re.compile(r"(?:^|[.!?:;•–—(\"“„«\[/|→=]|\s-)\s*$")
@@ -75,7 +75,7 @@ def ordinary(word: str) -> bool:
     if "-" in low:
         return all(map(ordinary, filter(None, low.split("-"))))
     try:
-        large, small = _rank(f" {low[:1].upper()}{low[1:]}"), _rank(f" {low}")
+        large, small = rank(f" {low[:1].upper()}{low[1:]}"), rank(f" {low}")
     except UnicodeError:
         return True
     if small[0] == 1:
@@ -86,19 +86,13 @@ def ordinary(word: str) -> bool:
         return True
     for prefix in _PREFIXES:
         rest = low.removeprefix(prefix)
-        if rest != low and len(rest) > 3 and _rank(f" {rest}")[0] == 1 and ordinary(rest):
+        if rest != low and len(rest) > 3 and rank(f" {rest}")[0] == 1 and ordinary(rest):
             return True
     for ending in ("s", "es", "'s"):
         rest = low.removesuffix(ending)
-        if rest != low and len(rest) > 3 and _rank(f" {rest}")[0] == 1 and ordinary(rest):
+        if rest != low and len(rest) > 3 and rank(f" {rest}")[0] == 1 and ordinary(rest):
             return True
     return False
-
-
-def _rank(text: str) -> tuple[int, int]:
-    """How many tokens a text is, and the rarest of them; common words have low ranks."""
-    found = _encoding().encode_ordinary(text)
-    return len(found), max(found, default=0)
 
 
 def names(text: str, german: bool = False) -> list[str]:
@@ -129,9 +123,9 @@ def names(text: str, german: bool = False) -> list[str]:
         before = text[max(0, at - 8) : at]
         if german and not _TITLES.search(before):
             continue
-        if word[1:].islower() and (headline or _STARTS.search(before[-4:]) or not text[:at].strip()):
-            if ordinary(word) and (headline or not _TITLES.search(before)):
-                continue
+        first = headline or _STARTS.search(before[-4:]) or not text[:at].strip()
+        if first and word[1:].islower() and ordinary(word) and (headline or not _TITLES.search(before)):
+            continue
         found.append(word)
     return found
 

@@ -6,12 +6,13 @@ import functools
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from infold.folding.evidence import Evidence, cites, claims_of, evidence_of_text, has_digits, stems_of
+from infold.folding.evidence import Evidence, claims_of, evidence_of_text, stems_of
 from infold.folding.likeness import alike, subject, telling, words
 from infold.folding.merge import Change, fold_extractive
 from infold.folding.polarity import opposed
 from infold.folding.proper import known
 from infold.folding.quantities import UNITS
+from infold.folding.references import cites, has_digits
 from infold.items import CLOSING, Candidate, Item, normal
 from infold.policy import Policy
 
@@ -100,10 +101,9 @@ def covered(text: str, sources: Sequence[int], lines: Lines, share: float) -> bo
     if not near and not same:
         return not rare
     claims = claims_of(text)
-    if same and (claims.numbers or claims.references or claims.dates):
-        # exact enough: the same figures from the same message
-        if any(_says(lines.every[at], text) for at in same):
-            return True
+    exact = claims.numbers or claims.references or claims.dates  # then the same from the same message is enough
+    if exact and any(_says(lines.every[at], text) for at in same):
+        return True
     least = share * len(rare)
     if any(part >= least and _says(lines.every[at], text) for at, part in near.items()):
         return True
