@@ -13,13 +13,6 @@ from infold.items import block_tokens
 from infold.tokens import count
 from tests.conftest import assistant, call, counted_ids, result, ticking_clock, tokens_of, turn, user, words
 
-RULES = "\n".join(
-    [
-        "## Facts / Constraints",
-        *(f"- The rule {n} says that part {n} is never shipped before {n} May." for n in range(12)),
-    ]
-)
-
 
 def writing(url: str, summary: str) -> Memory:
     """A memory whose summarizer always writes the same."""
@@ -29,6 +22,27 @@ def writing(url: str, summary: str) -> Memory:
 def sized(text: str, tokens: int) -> str:
     """A text filled up to so many tokens."""
     return text + " word" * (tokens - count(text))
+
+
+def rule(n: int) -> str:
+    return f"Rule {n} says that part {n} is never shipped before {1 + n % 28} May."
+
+
+RULES = "\n".join(["## Facts / Constraints", *(f"- {rule(n)}" for n in range(12))])
+
+
+def rules(tokens: int) -> str:
+    """A summary of so many tokens: as many rules as fit, and some words."""
+    text, n = "## Facts / Constraints", 0
+    while count(f"{text}\n- {rule(n)}") <= tokens:
+        text, n = f"{text}\n- {rule(n)}", n + 1
+    return text + " word" * (tokens - count(text))
+
+
+def ruled(n: int, size: int, number: int = 12) -> list[dict[str, Any]]:
+    """A turn; the first one states the rules."""
+    said = " ".join(f"The r{rule(at)[1:]}" for at in range(number))
+    return [user(f"{said} {words(max(8, size - count(said)))}"), assistant(words(size))] if n == 0 else turn(n, size)
 
 
 def folds(chat: Chat) -> list[tuple[Any, Any]]:
@@ -69,21 +83,29 @@ def test_C2_the_summary_never_exceeds_its_cap(memory: Memory) -> None:
 
 @pytest.mark.parametrize("tokens", [499, 500])
 def test_C2_a_summary_of_exactly_the_cap_is_kept_whole(url: str, tokens: int) -> None:
-    with writing(url, sized(RULES, tokens)) as memory:
+    with writing(url, rules(tokens)) as memory:
         chat = memory.chat("a", preset="chunked", wait=True)
         for n in range(4):
-            chat.add(turn(n, 800))
-        assert chat.summary == sized(RULES, tokens)
+            chat.add(ruled(n, 800, 32))
+        assert chat.summary == rules(tokens)
 
 
-def test_C2_a_summary_over_the_cap_is_refused(url: str) -> None:
-    with writing(url, sized(RULES, 501)) as memory:
+def test_C2_a_summary_over_the_cap_loses_its_least_lines(url: str) -> None:
+    with writing(url, rules(540)) as memory:
         chat = memory.chat("a", preset="chunked", wait=True)
         for n in range(4):
-            chat.add(turn(n, 800))
+            chat.add(ruled(n, 800, 40))
+        assert 400 < count(chat.summary) <= 500
+        assert set(chat.summary.splitlines()) < set(rules(540).splitlines())
+
+
+def test_C2_a_summary_far_over_the_cap_is_refused(url: str) -> None:
+    with writing(url, rules(2100)) as memory:
+        chat = memory.chat("a", preset="chunked", wait=True)
+        for n in range(4):
+            chat.add(ruled(n, 800, 130))
         assert count(chat.summary) <= 500
-        assert "rule" not in chat.summary
-        assert [e.type for e in chat.events()] == ["chat_created", "summarization_failed", "summarization"]
+        assert [e.type for e in chat.events()] == ["chat_created", "gate", "summarization_failed", "summarization"]
 
 
 def test_C2_the_cursor_is_a_position_whatever_the_ids_look_like(memory: Memory) -> None:
@@ -112,7 +134,7 @@ def test_C3_the_last_three_turns_are_verbatim_in_every_prompt(memory: Memory) ->
 def shape(context: Context) -> tuple[int, int, bool]:
     """Turns begun in the tail, lines of the summary, and whether a message is cut."""
     tail = [w for w in context.messages[:-1] if w["role"] == "user"]
-    lines = sum(str(w["content"]).count("\n- The rule") for w in context.messages)
+    lines = sum(str(w["content"]).count("\n- Rule") for w in context.messages)
     return len(tail), lines, any("[…" in text for text in spoken(context))
 
 
@@ -120,7 +142,7 @@ def with_rules(memory: Memory) -> Chat:
     """A chat with a summary of 12 lines and three turns of 160 tokens."""
     chat = memory.chat("a", config=preset("chunked", chunk_tokens=600), wait=True)
     for n in range(4):
-        chat.add(turn(n, 76))
+        chat.add(ruled(n, 76))
     assert len(chat.memory.long) == 12
     assert len(chat.memory.recent_messages) == 6
     return chat

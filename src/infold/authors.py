@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import logging
 from dataclasses import replace
 from typing import Any, Protocol
 
+from infold.errors import sanitized
 from infold.folding.prompting import (
     CALL_TOKENS,
     TURNS,
@@ -23,6 +25,8 @@ from infold.marks import without_own
 from infold.messages import Message
 from infold.models.caller import Caller
 from infold.models.clients import Ask
+
+log = logging.getLogger("infold")
 
 ANSWER_TOKENS = 2000
 """What an answer may take beyond its lines: JSON around them, and a model's reasoning."""
@@ -114,6 +118,7 @@ class ModelAuthor:
             )
         except AnswerError:
             calls[-1] = replace(calls[-1], outcome="bad answer")
+            log.debug("an answer of %s cannot be used: %s", self.label, sanitized(answer.text))
             raise
         return replace(proposal, model=self.label)
 

@@ -18,7 +18,7 @@ from infold.models.caller import Caller
 from infold.models.errors import TransportError
 from infold.models.spec import Model, from_environment, models, preferred
 from infold.presets import SummarizationConfig
-from infold.records import SummaryRecord, summary_record
+from infold.records import SummaryRecord, action_item, summary_record
 from infold.tokens import message_tokens
 from infold.writing import Answers, Job, Log, NobodyLeftError, Writer
 
@@ -112,16 +112,21 @@ def _known(parent: SummaryRecord | None) -> tuple[Item, ...]:
     if parent is None:
         return ()
     context = parent.context
-    sections = {
-        "decisions": context.decisions,
-        "open": (*(item.task for item in context.action_items), *context.unresolved),
-        "artifacts": context.domain_entities,
-    }
-    placed = {text for texts in sections.values() for text in texts}
-    sections = {"facts": tuple(text for text in parent.key_points if text not in placed), **sections}
-    lines = [(section, text) for section, texts in sections.items() for text in texts]
+    tasks = {item.task for item in context.action_items}
+    lines: dict[str, str] = {}
+    for text in parent.key_points:
+        open_ = text in context.unresolved or action_item(text).task in tasks
+        decided, named = text in context.decisions, text in context.domain_entities
+        lines[text] = "open" if open_ else "decisions" if decided else "artifacts" if named else "facts"
+    for section, texts in (
+        ("decisions", context.decisions),
+        ("open", context.unresolved),
+        ("artifacts", context.domain_entities),
+    ):
+        lines |= {text: section for text in texts if text not in lines}
     return tuple(
-        Item(f"0.{at}", section, text, (), tokens=line_tokens(text)) for at, (section, text) in enumerate(lines, 1)
+        Item(f"0.{at}", section, text, (), tokens=line_tokens(text))
+        for at, (text, section) in enumerate(lines.items(), 1)
     )
 
 

@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 
+def sanitized(text: str, most: int = 200) -> str:
+    """The beginning of a foreign text on one line, without characters that could do anything to a terminal or a log."""
+    return " ".join("".join(ch if ch.isprintable() else " " for ch in text[:most]).split())
+
+
 class InfoldError(Exception):
     """Base of all errors raised by infold."""
 

@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from infold.errors import InfoldError, SummarizerError
+from infold.errors import DatabaseError, InfoldError, SummarizerError, sanitized
 from infold.failpoints import reach
 from infold.folder import EXTRACTIVE, Clockwork, LostRaceError, Request, fold_instantly, fold_written, noted, request
 from infold.items import FACT
@@ -182,6 +182,10 @@ class Rewriter:
                         self._chat.cache = state
                 except LostRaceError:
                     continue
+                except DatabaseError:
+                    raise
+                except Exception as error:  # nothing of it was written
+                    return self._failed(error, asked, plan, marks, Log()) or folded
                 self._memory.emit(events)
                 folded, log = True, Log()
                 if force or self._wait:  # one fold a cycle
@@ -236,8 +240,7 @@ class Rewriter:
         return None, marks
 
     def _diagnosis(self, connection: Connection, state: State, error: Exception, plan: Plan) -> Event:
-        said = " ".join("".join(ch if ch.isprintable() else " " for ch in str(error)[:200]).split())
-        data = {"reason": plan.reason, "error": type(error).__name__, "message": said}
+        data = {"reason": plan.reason, "error": type(error).__name__, "message": sanitized(str(error))}
         return noted(connection, state, "summarization_failed", data, self._memory.clockwork)
 
     def _failed(self, error: Exception, asked: Request, plan: Plan, decided: Marks | None, log: Log) -> bool:

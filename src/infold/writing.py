@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from infold.authors import Author
+from infold.errors import sanitized
 from infold.folding.extractive import extract
 from infold.folding.gate import Verdict, judge
 from infold.folding.merge import fold_text
@@ -299,5 +300,4 @@ def _told(verdict: Verdict, author: Author, task: Task) -> dict[str, Any]:
 
 def _note(author: Author, error: Exception) -> None:
     """A debug line: what an author returned may quote messages."""
-    said = "".join(ch if ch.isprintable() else " " for ch in str(error)[:200])
-    log.debug("the summarizer %s failed: %s: %s", author.label, type(error).__name__, said)
+    log.debug("the summarizer %s failed: %s: %s", author.label, type(error).__name__, sanitized(str(error)))

@@ -26,6 +26,8 @@ MOST_WAIT = 5.0
 FAILURES = 3
 """In a row, before a provider is left alone."""
 PAUSE, MOST_PAUSE = 30.0, 600.0
+MOST_WISH = 3600.0
+"""Of a provider's own wish; whatever it says, it is asked again within the hour."""
 LOCAL_WINDOW = 2048
 
 
@@ -64,7 +66,7 @@ class Breaker:
         with self._lock:
             self._failures += 1
             if wait is not None and wait > MOST_WAIT:
-                self._until = self._clock() + wait
+                self._until = self._clock() + min(wait, MOST_WISH)
                 self._pauses += 1
             elif at_once or self._pauses or self._failures >= FAILURES:
                 self._until = self._clock() + min(PAUSE * 2**self._pauses, MOST_PAUSE)

@@ -317,4 +317,5 @@ def _dict(value: object) -> dict[str, Any]:
 
 
 def _number(value: object) -> int:
-    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else 0
+    """A count as a server reports it; what cannot be one is none."""
+    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 10**12 else 0
