@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -172,7 +172,7 @@ class SummarizationConfig:
     """Most active records."""
     force_refresh_after_messages: int | None = None
     """Fold after so many messages at any ratio."""
-    summarizer_model_preference: tuple[str, ...] = ()
+    summarizer_model_preference: Sequence[str] = ()
     """Models to summarize with, tried in turn."""
     cooldown_messages: int = 4
     """Messages after a fold before the next one is considered."""
