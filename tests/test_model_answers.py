@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from infold import Chat, Memory, Model, Policy, SummarizationConfig, SummarizerError, preset
+from infold.models import caller
 from tests.test_model_crash import active, due, wait_until
 from tests.test_model_faults import assert_true, empty, server, talk, upstream, url, verdicts
 from tests.test_model_folds import CHUNKED, opened, until_fold, written
@@ -286,9 +287,16 @@ STRANGE: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize(("kind", "wait", "window"), [("rolling", False, 8192), ("chain", True, 400)])
 @pytest.mark.parametrize("reply", STRANGE.values(), ids=STRANGE.keys())
 def test_F9_strange_replies_break_nothing(
-    url: str, upstream: Upstream, reply: dict[str, Any], kind: str, wait: bool, window: int
+    url: str,
+    upstream: Upstream,
+    monkeypatch: pytest.MonkeyPatch,
+    reply: dict[str, Any],
+    kind: str,
+    wait: bool,
+    window: int,
 ) -> None:
     """Either they are used, or a failure is recorded; in both cases the chat goes on."""
+    monkeypatch.setattr(caller, "BACKOFF", 0.01)
     upstream.script([{**reply, "forever": True}])
     with Memory(url, model=f"{upstream.url}#gpt-test") as memory:
         chat = memory.chat("c", preset=kind, context_window=window, wait=wait)

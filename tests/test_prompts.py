@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from infold import Message
@@ -370,6 +370,7 @@ VALUES: st.SearchStrategy[Any] = st.recursive(
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
+@settings(max_examples=60, deadline=None)
 @given(text=st.text() | VALUES.map(json.dumps) | st.builds("{}{}{}".format, st.text(max_size=9), VALUES.map(json.dumps), st.text(max_size=9)))  # fmt: skip
 def test_B7_reading_never_raises_anything_else(layout: str, text: str) -> None:
     for reader in (read, read_text):
