@@ -95,7 +95,9 @@ class OpenAI:
             body["response_format"] = {"type": "json_schema", "json_schema": named}
         try:
             data = await self._post("/chat/completions", {**body, **self._model.options})
-        except _UnknownFormatError:  # servers that know no schemas: the prompt asks for JSON anyway
+        except _UnknownFormatError as error:  # servers that know no schemas: the prompt asks for JSON anyway
+            if not self._schema:
+                raise BadAnswerError(f"HTTP 400: {error}") from None
             self._schema = False
             return await self.complete(ask)
         choice = _first(data.get("choices"))

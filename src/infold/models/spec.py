@@ -53,7 +53,8 @@ class Model:
         """How events, folds and the cost ledger call it."""
         if self.provider == "local":
             return f"local:{self.name}" if self.name else "local"
-        where = f"@{self.base_url}" if self.base_url else ""
+        # Credentials may stand in an address; they are nobody's business.
+        where = "@" + re.sub(r"(?<=://)[^/@]*@", "", self.base_url) if self.base_url else ""
         return f"{self.provider}:{self.name}{where}"
 
 
