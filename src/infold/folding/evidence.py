@@ -25,6 +25,7 @@ from infold.folding.calendar import (
 )
 from infold.folding.likeness import words
 from infold.folding.manner import long_runs
+from infold.folding.placing import Placed, placed
 from infold.folding.polarity import Clause, clauses_of
 from infold.folding.proper import han_names, names, plain, spelled
 from infold.folding.quantities import Number, in_words, numbers
@@ -35,6 +36,11 @@ _READ = 40_000  # characters of one message
 _KEPT = 4096  # messages whose evidence is kept
 _LINE = 400  # characters of what may be a line of memory
 
+_AREA = re.compile(
+    r"\s?(?:\b(?:square|sq\.?|cubic|cu\.?)[ -](?:met(?:er|re)s?|feet|foot|ft|kilomet(?:er|re)s?|km|m)\b\.?"
+    r"|\b(?:quadrat|kubik)meter[ns]?\b|(?<=[\d+ ])(?:k?m|ft)[²³]|(?<=\d[ ])k?m[23]\b|(?<=\d)k?m[23]\b)",
+    re.IGNORECASE,
+)
 _AFTER_HAN = re.compile(r"(?<=[\u3400-\u9fff])(?=[A-Za-z0-9#])|(?<=[A-Za-z0-9])(?=[\u3400-\u9fff])")
 
 
@@ -50,6 +56,8 @@ class Claims:
     times: tuple[tuple[str, frozenset[int]], ...]
     references: tuple[str, ...]
     names: tuple[str, ...]
+    placed: tuple[Placed, ...]
+    """Numbers, dates and names with what stands beside them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +83,8 @@ class Evidence:
     weekdays: frozenset[int]
     minutes: frozenset[int]
     clauses: tuple[Clause, ...]
+    placed: tuple[Placed, ...] = ()
+    """Its values with what stands beside them."""
     said: date | None = None
     language: str = "en"
 
@@ -109,21 +119,34 @@ def claims_of(text: str) -> Claims:
         timed = times(rest, said) if timed else timed
     rest = masked(rest, ((start, end) for _, _, start, end in timed))
     inside = " ".join(references)
+    found, named = numbers(rest), list(dict.fromkeys(name for name in line_names if name not in inside))
     return Claims(
-        tuple(numbers(rest)),
+        tuple(found),
         tuple(in_words(rest, said)),
         tuple(dated),
         frozenset(weekdays(rest, said)),
         tuple((written, minutes) for written, minutes, _, _ in timed),
         tuple(references),
-        tuple(dict.fromkeys(name for name in line_names if name not in inside)),
+        tuple(named),
+        tuple(placed(text, found, dated, named)),
     )
 
 
+def _area(match: re.Match[str]) -> str:
+    """A unit of area or volume in one word."""
+    low = match[0].lower()
+    cubic = "cub" in low or "³" in low or low.endswith("3")
+    size = "ft" if "f" in low else "km" if "k" in low else "m"
+    return f" {'cb' if cubic else 'sq'}{size}"
+
+
 def _normal(text: str) -> str:
+    text = text[:_READ]
+    if _AREA.search(text):
+        text = _AREA.sub(_area, text)
     if text.isascii():
-        return text[:_READ]
-    text = unicodedata.normalize("NFKC", text[:_READ]).replace("’", "'")
+        return text
+    text = unicodedata.normalize("NFKC", text).replace("’", "'")
     return _AFTER_HAN.sub(" ", text)
 
 
@@ -164,6 +187,7 @@ def evidence_in(text: str, at: int = 0, runs: bool = True) -> Evidence:
         named,
         frozenset(minutes),
         clauses_of(text) if line else clauses_of.__wrapped__(text),
+        tuple(placed(text, counted, dated, names(text))) if runs else (),
         said,
         language_of(spoken),
     )

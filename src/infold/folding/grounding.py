@@ -28,6 +28,7 @@ from infold.folding.matching import (
     measures_alike,
     named_alike,
 )
+from infold.folding.placing import Key, Placed, misplaced
 from infold.folding.polarity import Clause, clauses_of, opposed
 from infold.folding.proper import known, names, plain, spelled_out
 from infold.folding.quantities import Number
@@ -37,6 +38,7 @@ from infold.messages import Message
 
 _ENGLISH = frozenset("the is are and of with by for not on at to user wants prefers has needs".split())
 _POINT_ZERO = re.compile(r"\d+\.0")
+_SPEAKING = 3  # shared words, counted twice, from which on a text is what a line rests on
 _NEAR = 6  # texts beside the cited ones in which a line's clauses are looked for
 _TELLING = 1000  # a number from here on is hardly the same by chance
 
@@ -84,6 +86,7 @@ class Grounds:
         if self.documents:
             digits = "\n".join(one.evidence.digits for one in self.documents)
             self.all = replace(self.all, folded=self.folded, digits=digits)
+        self.beside: dict[Key, list[frozenset[str]]] = {}
         self.months: dict[int, set[int]] = {}
         self.nth = {at for at, one in enumerate(self.documents) if has_nth(one.evidence)}
         self.timed = [at for at, one in enumerate(self.documents) if one.evidence.minutes or has_bare(one.evidence)]
@@ -99,6 +102,9 @@ class Grounds:
             self.counted |= document.evidence.kinds
             for year in document.evidence.years:
                 self.years.setdefault(year, []).append(at)
+            for one in document.evidence.placed:
+                for key in one.keys:
+                    self.beside.setdefault(key, []).append(one.beside)
             for day in document.evidence.days:
                 self.months.setdefault(day[1], set()).add(at)
 
@@ -122,7 +128,19 @@ class Grounds:
             return _failed(found, "number", reason)
         if name := self._unknown(self._names(text, claims, own), own, found):
             return _failed(found, "name", f"the name {name[:60]} is in none of its sources")
+        if claims.placed and (one := misplaced(claims.placed, self._home(own, found), self.beside)):
+            kind, value = one.keys[0]
+            return _failed(found, kind, f"{value} belongs elsewhere in its sources")
         return self._said(text, own, found)
+
+    def _home(self, own: set[int], found: Support) -> Iterator[Placed]:
+        """The values of the texts that a line rests on."""
+        home = {at for at in own if at in found.shared} or set(
+            nlargest(1, found.shared, key=lambda at: found.shared[at])
+        )
+        for at in sorted(home):
+            if found.shared[at] >= _SPEAKING:
+                yield from self.documents[at].evidence.placed
 
     def repeated(self, runs: frozenset[int]) -> bool:
         """Whether a message has one of some runs of words."""
@@ -187,6 +205,9 @@ class Grounds:
             for at, other in self.numbers.get(value, ()):
                 if measures_alike(number, other):
                     (having if counts_alike(number, other) else loose).add(at)
+        if number.unit and any(other.unit and not measures_alike(number, other) for other in self._alike(number, own)):
+            having = {at for at in having if any(other.unit for other in self._alike(number, {at}))}
+            loose.clear()  # what it cites has just so many of another unit
         kinds = number.kinds
         figures = [one for at in own for one in self.documents[at].evidence.numbers]
         if not having & own and any(
@@ -224,6 +245,10 @@ class Grounds:
             for at, one in enumerate(self.documents)
             if cites(number.text, one.evidence, False) or has_digits(number.text, one.evidence)
         }
+
+    def _alike(self, number: Number, documents: set[int]) -> list[Number]:
+        """The numbers of some texts that have the same figure."""
+        return [other for value in number.values for at, other in self.numbers.get(value, ()) if at in documents]
 
     def _counted_so(self, number: Number) -> set[int]:
         """Texts that have just so many of something."""

@@ -6,11 +6,13 @@ from datetime import date
 
 from infold.folding.calendar import Day
 from infold.folding.evidence import Evidence
-from infold.folding.quantities import CURRENCIES, Number
+from infold.folding.quantities import CURRENCIES, POUNDS, Number
 
 
 def measures_alike(one: Number, other: Number) -> bool:
     """Whether two numbers can be the same amount; one without a unit fits any."""
+    if POUNDS in (one.unit, other.unit) and one.unit and other.unit:
+        return {one.unit, other.unit} <= {POUNDS, "gbp", "mass"} and bool(set(one.values) & set(other.values))
     if one.unit and other.unit:
         return one.unit == other.unit and bool(set(one.bases) & set(other.bases))
     return bool(set(one.values) & set(other.values))

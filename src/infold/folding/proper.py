@@ -21,7 +21,7 @@ _PLAIN = frozenset(
     "gps dob sms tv pc usb cpu gpu ram ssd os app crud rest sdk cli iban bic swift pin pins otp mfa sso ip dns tls ssl "
     "mr mrs ms dr prof sr jr vs etc re nb ps fyi todo goal goals fact facts decision decisions open english yes no "
     "q1 q2 q3 q4 h1 h2 max min approx incl excl no. nr kunde nutzer client utilisateur usuario cliente benutzer "
-    "internet web online earth christmas easter email e-mail wifi wi-fi gdpr covid".split()
+    "internet web online earth christmas easter email e-mail wifi wi-fi gdpr covid arr mrr nps ltv gmv okr okrs rfp nda poc mvp sow".split()
 )
 _ALIASES = {
     "kubernetes": "k8s", "javascript": "js", "typescript": "ts", "france": "french", "french": "france", "spain": "spanish",
@@ -43,7 +43,7 @@ _SUFFIXES = (
 )  # fmt: skip
 _BENT = re.compile(r"['’](?:s|d|ll|m|ve|re)$")
 _GERMAN = frozenset(
-    "der die das und ist nicht ein eine einen mit für auf den dem bis zum zur wird soll möchte will kein keine am im ab von".split()
+    "der die das und ist nicht ein eine einen mit für auf den dem bis zum zur wird soll möchte will kein keine am im ab von oder bei nach sind hat".split()
 )
 _TITLES = re.compile(r"\b(?:herrn?|frau|fr\.|hr\.|dr\.|prof\.|mrs?\.?|ms\.?|sra?\.|mme\.?)\s*$", re.IGNORECASE)
 _HAN_NAME = re.compile(r"[\u3400-\u9fff](?=先生|女士|小姐|医生|老师|经理|教授|总监|主任)")

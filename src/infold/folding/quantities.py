@@ -14,6 +14,7 @@ def _table(*rows: tuple[str, str, float]) -> dict[str, tuple[str, float]]:
     return {word: (dimension, factor) for words, dimension, factor in rows for word in words.split()}
 
 
+POUNDS = "pounds"  # of money or of weight
 # Unit -> what it measures, and how much of the base unit it is.
 UNITS = _table(
     ("second seconds sec secs sekunde sekunden seconde secondes segundos 秒", "time", 1),
@@ -50,6 +51,15 @@ UNITS = _table(
     ("cup cups", "cups", 1),
     ("tbsp tablespoon tablespoons", "spoons", 3),
     ("tsp teaspoon teaspoons", "spoons", 1),
+    ("gal gallon gallons", "volume", 3.78541),
+    ("sqm", "area", 1),
+    ("sqft", "area", 0.092903),
+    ("sqkm hectare hectares", "land", 1),
+    ("acre acres", "land", 0.404686),
+    ("cbm", "space", 1),
+    ("cbft", "space", 0.0283168),
+    ("pound pounds pfund", POUNDS, 1),
+    ("m", "length", 1),
     ("kb kib", "data", 1e3),
     ("mb mib megabytes", "data", 1e6),
     ("gb gib gigs gigabytes", "data", 1e9),
@@ -86,6 +96,7 @@ _WORDS = {
 }  # fmt: skip
 _UNSURE = frozenset("once second double both couple sept first third quarter half".split())  # words before numbers
 
+_ASIDE = frozenset("lol pls please thanks tho though haha btw left already total max daily now then instead".split())
 _NUMBER = re.compile(
     r"(?P<sign>[$€£¥₹]|(?<!\d )\b(?:US\$|EUR|USD|GBP|CHF|INR)(?=\s?\d))?\s?"
     r"(?P<number>(?<![\d.,])\d{1,3}(?:(?P<sep>[ .,'’\u00a0\u202f])\d{3})(?:(?P=sep)\d{3})*(?:[.,]\d{1,2})?(?![\d])|\d+(?:[.,]\d+)*)"
@@ -224,7 +235,9 @@ def _nouns(word: str, text: str, at: int) -> frozenset[str]:
 
 def _noun(word: str) -> str:
     """The stem of a word that can be counted; empty for "has" and "of"."""
-    return next(iter(words(word)), "") if word.isalpha() and len(word) > 2 and word not in UNITS else ""
+    if not word.isalpha() or len(word) < 3 or word in UNITS or word in _ASIDE:
+        return ""
+    return next(iter(words(word)), "")
 
 
 def _next_word(text: str, at: int) -> tuple[str, int]:
@@ -244,9 +257,9 @@ def _unit(word: str, text: str, tail: str, after: tuple[str, int]) -> tuple[str,
     if word in ("pour", "por") and _next_word(text, after[1])[0] in ("cent", "ciento"):
         return "%", ""
     head = word.partition("-")[0]
-    if head in UNITS and (len(head) > 1 or tail or head in "€$£%"):
+    if head in UNITS and (len(head) > 1 or (tail and head != "m") or head in "€$£%"):
         return head, ""
-    if head in ("h", "g", "l"):
+    if head in ("h", "g", "l") or (head == "m" and not tail):
         return head, ""
     return "", head
 

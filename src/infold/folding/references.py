@@ -29,7 +29,10 @@ _PHONE = re.compile(
     r"(?<![\w.,-])(?:\+|00?|\()?\d[\d]*(?:[ ()/.-]{1,2}\d{2,}){2,}(?![\d,.-]?\d)|(?<![\w.,])\+\d{7,15}\b|\b0\d{6,14}\b"
 )
 _IBAN = re.compile(r"\b[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){3,8}(?: ?[A-Z0-9]{1,4})?\b")
-_DOTTED = re.compile(r"[a-z_]\w*(?:\.[a-z_]\w*)+(?:\(\))?$", re.IGNORECASE)
+_AGED = re.compile(r"(?:under|over|sub|pre|post|mid|top|early|late)-\d+s?", re.IGNORECASE)
+_LINE = re.compile(r"(.*[./].*[a-z_]):\d+", re.IGNORECASE)  # a file and a line of it
+_CLASS = re.compile(r"\d{1,2}[abcef]")
+_DOTTED = re.compile(r"[a-z_][\w-]*(?:\.[a-z_]\w*)+(?:\(\))?$", re.IGNORECASE)
 _ABBREVIATED = re.compile(r"(?:[a-z]\.)+[a-z]?\.?$|.*\.\.", re.IGNORECASE)
 _CAMEL = re.compile(r"[a-z]+[A-Z]\w*$|[A-Z][a-z]+(?:[A-Z][a-z]+)+$")
 GAPS = re.compile(r"[\s()/.-]+(?=\d)")
@@ -61,6 +64,8 @@ def references_in(text: str, dates_there: Sequence[Dated]) -> tuple[list[str], s
         if match[0].isalpha() and match[0][1:].islower():
             continue
         token = match[0].strip(".:!?*'’…·=→")
+        if ":" in token and (file := _LINE.fullmatch(token)):
+            token = file[1]
         if _exact(token):
             start = match.start() + match[0].index(token)
             if not any(begin < start + len(token) and start < end for begin, end in dated):
@@ -76,6 +81,10 @@ def _exact(token: str) -> bool:
     if token[0] == "`":
         return True
     if any(map(str.isdigit, token)):
+        if _CLASS.fullmatch(token):
+            return True
+        if _AGED.fullmatch(token):
+            return False
         if _FIGURE.fullmatch(token):
             return token.count(".") > 1 and not readings(token)
         if _PERCENTILE.fullmatch(token):

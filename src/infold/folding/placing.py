@@ -1,0 +1,84 @@
+"""What stands beside a value: whether a number, a date or a name was put where another one belongs. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from infold.folding.calendar import Dated
+from infold.folding.likeness import GENERIC, stem, words
+from infold.folding.proper import plain
+from infold.folding.quantities import Number
+
+_BREAK = re.compile(
+    r"(?<!\bdr)(?<!\bmr)(?<!\bms)(?<!\bmrs)[.!?;](?=\s|$)|\n|,?\s(?:but|while|whereas|aber|mais|pero)\s"
+    r"|,\s(?:and|und|et|y)\s|[。！？；]",
+    re.IGNORECASE,
+)
+_JOINING = ("-", "_", "/", "#", ".", "@")
+_DIGITS = re.compile(r"\d")
+
+_MENDING = frozenset(map(stem, "actually make correction rather sorry meant instead".split()))
+
+Key = tuple[str, object]
+"""A kind of value, and the value."""
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """A value where it stands: what it may be known by, and the words beside it."""
+
+    keys: tuple[Key, ...]
+    kind: str
+    """Only values of one kind can be mistaken for each other."""
+    beside: frozenset[str]
+
+
+def placed(text: str, counted: Iterable[Number], dated: Iterable[Dated], named: Sequence[str]) -> Iterator[Placed]:
+    """The values of a text, each with the words of its part of the sentence; names are not among them."""
+    spans: list[tuple[int, frozenset[str]]] = []
+    start = 0
+    for end in (*(match.end() for match in _BREAK.finditer(text)), len(text)):
+        if end > start:
+            found = words.__wrapped__(text[start:end])
+            spans.append((end, frozenset(word for word in found if not _DIGITS.search(word))))
+        start = end
+    called = frozenset(plain(part) for name in named for part in (name, f"{name}s"))
+
+    def beside(at: int) -> frozenset[str]:
+        return next((found for end, found in spans if at < end), frozenset())
+
+    for one in counted:
+        before = text[max(0, one.start - 1) : one.start]
+        if before.isalnum() or before in _JOINING:  # part of a code
+            continue
+        kind = one.unit or ("nth" if one.nth else "count")
+        yield Placed(tuple(("number", value) for value in {*one.values, *one.bases}), kind, beside(one.start))
+    for day in dated:
+        keys = tuple(("date", (month, number)) for _, month, number in day.days if number)
+        if keys:
+            yield Placed(keys, "date", beside(day.start))
+    for name in named:
+        yield Placed((("name", plain(name)),), "name", beside(text.find(name)) - called)
+
+
+def misplaced(mine: Sequence[Placed], home: Iterable[Placed], known: dict[Key, list[frozenset[str]]]) -> Placed | None:
+    """A value of a line beside words that its sources put another one to, and this one nowhere."""
+    said = {key for one in mine for key in one.keys}
+    heads = {str(value)[:4] for kind, value in said if kind == "name"}
+    rivals = [one for one in home if said.isdisjoint(one.keys) and str(one.keys[0][1])[:4] not in heads]
+    for one in mine if rivals else ():
+        beside = one.beside
+        places = [other for key in one.keys for other in known.get(key, ())]
+        if not places or any(len(other) < 2 or not other.isdisjoint(_MENDING) for other in places):
+            continue  # known by another form of it, said by itself, or said to mend another
+        best = max(_shared(beside, other) for other in places)
+        top = max((_shared(beside, rival.beside) for rival in rivals if rival.kind == one.kind), default=0.0)
+        if top >= best + 1:
+            return one
+    return None
+
+
+def _shared(one: frozenset[str], other: frozenset[str]) -> float:
+    return sum([0.5 if word in GENERIC else 1.0 for word in one & other])
