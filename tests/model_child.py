@@ -1,7 +1,7 @@
 """The process that test_model_crash kills: adds numbered messages to a chat that a model folds.
 
 `python -m tests.model_child` reads jobs, one JSON line each, and forks a new process for every one. With a job as
-argument it does just that one, and leaves without closing anything.
+argument it does just that one, and leaves without closing anything; with two, it forks and lets the child do the second.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib
 import json
 import os
+import signal
 import sys
 import tempfile
 import traceback
@@ -64,8 +65,17 @@ def serve() -> None:
 
 
 if __name__ == "__main__":
-    if len(sys.argv) > 1:
-        only = json.loads(sys.argv[1])
-        write(only, open_memory(only))
+    jobs = [json.loads(argument) for argument in sys.argv[1:]]
+    if len(jobs) == 1:
+        write(jobs[0], open_memory(jobs[0]))
+    elif jobs:
+        with open_memory(jobs[0]) as memory:
+            write(jobs[0], memory)
+        forked = os.fork()
+        if forked:
+            sys.exit(os.waitstatus_to_exitcode(os.waitpid(forked, 0)[1]))
+        signal.alarm(15)  # a child that hangs must not outlive the test
+        with open_memory(jobs[1]) as memory:
+            write(jobs[1], memory)
     else:
         serve()

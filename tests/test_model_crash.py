@@ -245,6 +245,21 @@ def test_C6_the_fold_goes_on_when_the_client_is_gone(
     assert [author for _, _, author in active(url)] == ["summarizer"]
 
 
+def test_F9_a_forked_process_can_call_models(upstream: Upstream, url: str) -> None:
+    """As workers of a server that was loaded before it forked; threads do not come along."""
+    urls = [f"{url}{at}" for at in range(2)]
+    jobs = [json.dumps(job(each, upstream.url, last=12)) for each in urls]
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.model_child", *jobs],
+        cwd=Path(__file__).parent.parent,
+        capture_output=True,
+        timeout=PATIENCE,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert [active(each) for each in urls] == [[(1, 6, "summarizer")]] * 2
+
+
 def test_C6_a_process_that_ends_without_closing_finishes_its_fold(upstream: Upstream, url: str) -> None:
     upstream.script([step("good:slow", seconds=0.3)])
     only = json.dumps(job(url, upstream.url, last=12))
