@@ -78,6 +78,7 @@ class Rewriter:
         self._memory = memory
         self._chat = chat
         self._wait = wait
+        self._known: tuple[Policy | None, tuple[Author, ...]] = None, ()
         self._stuck = -1
         """Version of memory at which nobody could write what was due: trying again is useless until it changes."""
 
@@ -89,7 +90,10 @@ class Rewriter:
     @property
     def authors(self) -> tuple[Author, ...]:
         """Who writes this chat's summaries, in order of preference."""
-        return self._memory.authors(self._policy) if self._memory.writes else ()
+        policy = self._policy
+        if policy is not self._known[0]:  # asked at every add
+            self._known = policy, self._memory.authors(policy) if self._memory.writes else ()
+        return self._known[1]
 
     @property
     def folds_instantly(self) -> bool:
@@ -127,7 +131,7 @@ class Rewriter:
 
     def resume(self, state: State) -> None:
         """Go on with what a crash, a closed process or an outage left undone."""
-        if self._wait or self._stuck == state.row.version or not self._memory.writes or self._memory.summarizer:
+        if not self.authors or self._wait or self._stuck == state.row.version or self._memory.summarizer:
             return
         owed = self._owes(state) if self._upgrades(state.policy) else state.marks.seen < state.row.last_seq
         if owed and any(author.available for author in self.authors):
