@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 
 from infold import AsyncMemory, Memory, Model, preset
+from infold.tokens import count
+from tests.conftest import words
 from tests.test_model_crash import active
 from tests.test_model_faults import assert_true, empty, said, server, talk, upstream, url, verdicts
 from tests.test_model_folds import written
@@ -48,6 +50,23 @@ def test_C7_options_go_into_the_request(url: str, upstream: Upstream) -> None:
         talk(memory.chat("c", preset="rolling", wait=True), 1, 12)
     body = upstream.requests()[0]["body"]
     assert (body["reasoning_effort"], body["max_tokens"]) == ("low", 77)
+
+
+@pytest.mark.parametrize("window", [2048, 4096, 8192, 16_384])
+def test_B14_prompt_and_answer_fit_the_summarizers_window(url: str, upstream: Upstream, window: int) -> None:
+    """Servers refuse a request whose prompt and max_tokens together exceed the window."""
+    with Memory(url, model=Model("gpt-test", base_url=upstream.url, context_window=window)) as memory:
+        chat = memory.chat("c", preset="rolling", context_window=60_000, wait=True)
+        for number in range(1, 19):
+            chat.add({**said(number), "content": f"{said(number)['content']} {words(1500)}"}, id=f"m{number}")
+        assert {author for _, _, author in active(url)} == {"summarizer"}
+        sizes = [
+            sum(count(message["content"]) for message in request["body"]["messages"]) + request["body"]["max_tokens"]
+            for request in upstream.requests()
+        ]
+        assert max(sizes) <= window
+        assert min(request["body"]["max_tokens"] for request in upstream.requests()) >= 400
+        assert_nothing_lost(memory, chat, 18)
 
 
 NO_SCHEMA = {"status": 400, "body": {"error": {"message": "response_format of type json_schema is not supported"}}}

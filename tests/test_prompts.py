@@ -305,9 +305,19 @@ def test_B5_a_record_is_read_into_sections() -> None:
     ]
 
 
-@pytest.mark.parametrize("wrap", ["```json\n{}\n```", "Here you are:\n{}\nHope that helps!", "\ufeff{}", "\n\n{}\n"])
+@pytest.mark.parametrize(
+    "wrap",
+    [
+        "```json\n{}\n```",
+        "Here you are:\n{}\nHope that helps!",
+        "<think>A set {a, b} it is.</think>{}",
+        "{} (with {braces})",
+        "\ufeff{}",
+        "\n\n{}\n",
+    ],
+)
 def test_B7_what_stands_around_the_json_is_forgiven(wrap: str) -> None:
-    text = wrap.replace("{}", json.dumps({"items": [LINE]}))
+    text = wrap.replace("{}", json.dumps({"items": [LINE]}), 1)
     assert answered(ITEMS, text).lines[0].text == "User flies to Oslo."
 
 
