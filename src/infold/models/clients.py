@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Mapping
+from collections.abc import Awaitable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -154,20 +154,9 @@ class OpenAI:
         import openai
 
         options: Any = {"timeout": self._model.timeout}
-        try:
-            if verb == "get":
-                response = await self._client.get(path, cast_to=httpx2.Response, options=options)
-            else:
-                response = await self._client.post(path, cast_to=httpx2.Response, body=body, options=options)
-        except openai.APITimeoutError:
-            raise TransportError("the model did not answer in time", late=True) from None
-        except openai.APIConnectionError as error:
-            raise TransportError(f"no connection ({type(error.__cause__ or error).__name__})") from None
-        except openai.APIStatusError as error:
-            raise _status_error(error.status_code, error.response.headers, error.body) from None
-        except openai.OpenAIError as error:
-            raise BadAnswerError(f"{type(error).__name__}") from None
-        return _body(response)
+        if verb == "get":
+            return await _data(openai, self._client.get(path, cast_to=httpx2.Response, options=options))
+        return await _data(openai, self._client.post(path, cast_to=httpx2.Response, body=body, options=options))
 
     async def close(self) -> None:
         await self._client.close()
@@ -204,17 +193,9 @@ class Anthropic:
             **self._model.options,
         }
         options: Any = {"timeout": self._model.timeout}
-        try:
-            response = await self._client.post("/v1/messages", cast_to=httpx2.Response, body=body, options=options)
-        except anthropic.APITimeoutError:
-            raise TransportError("the model did not answer in time", late=True) from None
-        except anthropic.APIConnectionError as error:
-            raise TransportError(f"no connection ({type(error.__cause__ or error).__name__})") from None
-        except anthropic.APIStatusError as error:
-            raise _status_error(error.status_code, error.response.headers, error.body) from None
-        except anthropic.AnthropicError as error:
-            raise DeniedError(f"{type(error).__name__}: {error}") from None
-        data = _body(response)
+        data = await _data(
+            anthropic, self._client.post("/v1/messages", cast_to=httpx2.Response, body=body, options=options)
+        )
         if data.get("stop_reason") == "max_tokens":
             raise TooLargeError("the answer was cut off")
         if data.get("stop_reason") == "refusal":
@@ -255,6 +236,21 @@ class Local:
 
     async def close(self) -> None:
         return None
+
+
+async def _data(library: Any, request: Awaitable[Any]) -> dict[str, Any]:
+    """What a request brings; errors as infold sorts them. Both providers' libraries name theirs alike."""
+    try:
+        response = await request
+    except library.APITimeoutError:
+        raise TransportError("the model did not answer in time", late=True) from None
+    except library.APIConnectionError as error:
+        raise TransportError(f"no connection ({type(error.__cause__ or error).__name__})") from None
+    except library.APIStatusError as error:
+        raise _status_error(error.status_code, error.response.headers, error.body) from None
+    except library.APIError as error:
+        raise BadAnswerError(type(error).__name__) from None
+    return _body(response)
 
 
 class _UnknownFormatError(Exception):
