@@ -187,7 +187,7 @@ def evidence_in(text: str, at: int = 0, runs: bool = True) -> Evidence:
         named,
         frozenset(minutes),
         clauses_of(text) if line else clauses_of.__wrapped__(text),
-        tuple(placed(text, counted, dated, names(text))) if runs else (),
+        claims.placed if claims is not None else tuple(placed(text, counted, dated, names(text))),
         said,
         language_of(spoken),
     )

@@ -28,7 +28,7 @@ from infold.folding.matching import (
     measures_alike,
     named_alike,
 )
-from infold.folding.placing import Key, Placed, misplaced
+from infold.folding.placing import Placed, Places, misplaced
 from infold.folding.polarity import Clause, clauses_of, opposed
 from infold.folding.proper import known, names, plain, spelled_out
 from infold.folding.quantities import Number
@@ -86,7 +86,7 @@ class Grounds:
         if self.documents:
             digits = "\n".join(one.evidence.digits for one in self.documents)
             self.all = replace(self.all, folded=self.folded, digits=digits)
-        self.beside: dict[Key, list[frozenset[str]]] = {}
+        self.places: Places = {}
         self.months: dict[int, set[int]] = {}
         self.nth = {at for at, one in enumerate(self.documents) if has_nth(one.evidence)}
         self.timed = [at for at, one in enumerate(self.documents) if one.evidence.minutes or has_bare(one.evidence)]
@@ -104,7 +104,7 @@ class Grounds:
                 self.years.setdefault(year, []).append(at)
             for one in document.evidence.placed:
                 for key in one.keys:
-                    self.beside.setdefault(key, []).append(one.beside)
+                    self.places.setdefault(key, []).append((at, one.beside))
             for day in document.evidence.days:
                 self.months.setdefault(day[1], set()).add(at)
 
@@ -128,19 +128,17 @@ class Grounds:
             return _failed(found, "number", reason)
         if name := self._unknown(self._names(text, claims, own), own, found):
             return _failed(found, "name", f"the name {name[:60]} is in none of its sources")
-        if claims.placed and (one := misplaced(claims.placed, self._home(own, found), self.beside)):
+        if claims.placed and (one := self._misplaced(claims.placed, own, found)):
             kind, value = one.keys[0]
             return _failed(found, kind, f"{value} belongs elsewhere in its sources")
         return self._said(text, own, found)
 
-    def _home(self, own: set[int], found: Support) -> Iterator[Placed]:
-        """The values of the texts that a line rests on."""
-        home = {at for at in own if at in found.shared} or set(
-            nlargest(1, found.shared, key=lambda at: found.shared[at])
-        )
-        for at in sorted(home):
-            if found.shared[at] >= _SPEAKING:
-                yield from self.documents[at].evidence.placed
+    def _misplaced(self, mine: Sequence[Placed], own: set[int], found: Support) -> Placed | None:
+        shared = found.shared
+        home = {at for at in own if at in shared} or set(nlargest(1, shared, key=lambda at: shared[at]))
+        home = {at for at in home if shared[at] >= _SPEAKING}
+        values = (one for at in sorted(home) for one in self.documents[at].evidence.placed)
+        return misplaced(mine, values, home | own | self._around(home | own), self.places)
 
     def repeated(self, runs: frozenset[int]) -> bool:
         """Whether a message has one of some runs of words."""
@@ -243,7 +241,8 @@ class Grounds:
         return {
             at
             for at, one in enumerate(self.documents)
-            if cites(number.text, one.evidence, False) or has_digits(number.text, one.evidence)
+            if (cites(number.text, one.evidence, False) or has_digits(number.text, one.evidence))
+            and not any(other.unit and number.unit for other in self._alike(number, {at}))
         }
 
     def _alike(self, number: Number, documents: set[int]) -> list[Number]:

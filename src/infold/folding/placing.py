@@ -25,6 +25,10 @@ Key = tuple[str, object]
 """A kind of value, and the value."""
 
 
+Places = dict[Key, list[tuple[int, frozenset[str]]]]
+"""The texts that have a value, and the words beside it there."""
+
+
 @dataclass(frozen=True, slots=True)
 class Placed:
     """A value where it stands: what it may be known by, and the words beside it."""
@@ -50,11 +54,12 @@ def placed(text: str, counted: Iterable[Number], dated: Iterable[Dated], named: 
         return next((found for end, found in spans if at < end), frozenset())
 
     for one in counted:
-        before = text[max(0, one.start - 1) : one.start]
+        start = one.start + text[one.start : one.start + 1].isspace()
+        before = text[max(0, start - 1) : start]
         if before.isalnum() or before in _JOINING:  # part of a code
             continue
         kind = one.unit or ("nth" if one.nth else "count")
-        yield Placed(tuple(("number", value) for value in {*one.values, *one.bases}), kind, beside(one.start))
+        yield Placed(tuple(("number", value) for value in {*one.values, *one.bases}), kind, beside(start))
     for day in dated:
         keys = tuple(("date", (month, number)) for _, month, number in day.days if number)
         if keys:
@@ -63,19 +68,22 @@ def placed(text: str, counted: Iterable[Number], dated: Iterable[Dated], named: 
         yield Placed((("name", plain(name)),), "name", beside(text.find(name)) - called)
 
 
-def misplaced(mine: Sequence[Placed], home: Iterable[Placed], known: dict[Key, list[frozenset[str]]]) -> Placed | None:
-    """A value of a line beside words that its sources put another one to, and this one nowhere."""
+def misplaced(mine: Sequence[Placed], home: Iterable[Placed], near: set[int], known: Places) -> Placed | None:
+    """A value of a line beside words that its sources put another one to, and this one nowhere.
+
+    `home` are the values of the texts it rests on, `near` those texts and their neighbours.
+    """
     said = {key for one in mine for key in one.keys}
     heads = {str(value)[:4] for kind, value in said if kind == "name"}
     rivals = [one for one in home if said.isdisjoint(one.keys) and str(one.keys[0][1])[:4] not in heads]
     for one in mine if rivals else ():
-        beside = one.beside
-        places = [other for key in one.keys for other in known.get(key, ())]
-        if not places or any(len(other) < 2 or not other.isdisjoint(_MENDING) for other in places):
+        places = [place for key in one.keys for place in known.get(key, ())]
+        here = [beside for at, beside in places if at in near]
+        if not places or any(len(beside) < 2 or not beside.isdisjoint(_MENDING) for beside in here):
             continue  # known by another form of it, said by itself, or said to mend another
-        best = max(_shared(beside, other) for other in places)
-        top = max((_shared(beside, rival.beside) for rival in rivals if rival.kind == one.kind), default=0.0)
-        if top >= best + 1:
+        best = max(_shared(one.beside, beside) for _, beside in places)
+        top = max((_shared(one.beside, rival.beside) for rival in rivals if rival.kind == one.kind), default=0.0)
+        if top >= best + (1 if here else 0.5):
             return one
     return None
 

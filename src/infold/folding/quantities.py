@@ -70,6 +70,7 @@ UNITS = _table(
     ("kw kilowatt", "kw", 1),
     ("kwh", "kwh", 1),
 )
+_KINDS = {POUNDS: frozenset([POUNDS, "gbp"])}
 CURRENCIES = frozenset(["eur", "usd", "gbp", "yen", "chf", "inr", "kr"])
 _SCALES = {
     "k": 1e3, "thousand": 1e3, "tsd": 1e3, "tausend": 1e3, "mille": 1e3, "mil": 1e3, "千": 1e3, "grand": 1e3,
@@ -104,7 +105,7 @@ _NUMBER = re.compile(
     r"(?P<tail>[^\W\d_]+|%|°[CF]?|[$€£¥])?",
     re.IGNORECASE,
 )
-_NEXT = re.compile(r"[\s-]{0,2}(%|€|\$|£|°[CF]?|[^\W\d_]+\.?(?:['’-][^\W\d_]+)*)", re.IGNORECASE)
+_NEXT = re.compile(r"\+?[\s-]{0,2}(%|€|\$|£|°[CF]?|[^\W\d_]+\.?(?:['’-][^\W\d_]+)*)", re.IGNORECASE)
 _HAN_COUNT = re.compile(r"[两二三四五六七八九十]+(?=[个天年周月元人点次小分位间])")
 _BEFORE = re.compile(r"([^\W\d_]+)\s$")
 _RANGE = re.compile(r"\s?(?:-|–|—|to|or|and|bis|à|a)\s?[$€£¥]?")
@@ -138,7 +139,7 @@ class Number:
     """The values in the base unit."""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "kinds", frozenset([self.unit]) if self.unit else self.nouns)
+        object.__setattr__(self, "kinds", _KINDS.get(self.unit) or frozenset([self.unit]) if self.unit else self.nouns)
         scaled = self.values if self.factor == 1 else tuple(round(value * self.factor, 6) for value in self.values)
         object.__setattr__(self, "bases", scaled)
 
