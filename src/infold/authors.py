@@ -30,6 +30,8 @@ log = logging.getLogger("infold")
 
 ANSWER_TOKENS = 2000
 """What an answer may take beyond its lines: JSON around them, and a model's reasoning."""
+PROMPT_TOKENS = 600
+"""What every request begins with, about."""
 
 
 class Summarizer(Protocol):
@@ -102,16 +104,20 @@ class ModelAuthor:
         if window is None:
             return CALL_TOKENS
         # Prompt, memory and answer share the window with the messages.
-        rest = window - 600 - cap - min(cap * 3 + ANSWER_TOKENS, window // 4)
-        return max(256, min(CALL_TOKENS, rest))
+        return max(256, min(CALL_TOKENS, window - PROMPT_TOKENS - cap - self._most(cap)))
+
+    def _most(self, cap: int) -> int:
+        """Tokens that an answer may take."""
+        window = self._caller.context_window
+        return min(cap * 3 + ANSWER_TOKENS, window // 4 if window else CALL_TOKENS)
 
     def write(self, task: Task, calls: list[Call]) -> Proposal:
         hosted = self._caller.model.provider == "prompt"
         if hosted:
             task = replace(task, layout=TURNS)
         prompt = build(task, self.room(task.cap))
-        most = task.cap * 3 + ANSWER_TOKENS
-        answer = self._caller.ask(Ask(prompt.system, prompt.user, prompt.schema, prompt.version, most), calls)
+        asked = Ask(prompt.system, prompt.user, prompt.schema, prompt.version, self._most(task.cap))
+        answer = self._caller.ask(asked, calls)
         try:
             proposal = (
                 read_text(answer.text, task, _hosted(prompt, self.label)) if hosted else read(answer.text, task, prompt)

@@ -12,7 +12,7 @@ from infold.authors import Author
 from infold.errors import sanitized
 from infold.folding.extractive import extract
 from infold.folding.gate import Verdict, judge
-from infold.folding.merge import fold_text
+from infold.folding.merge import fold_extractive, fold_text
 from infold.folding.prompting import ITEMS, RECORD, TURNS, AnswerError, Proposal, Task, passes, prompts
 from infold.items import FACT, Candidate, Item, line_tokens, normal, render
 from infold.ledger.rows import Call
@@ -33,7 +33,11 @@ _SHOWN = 8  # findings that an event tells
 
 
 class NobodyLeftError(Exception):
-    """No author can be asked: all are left alone for a while, or have failed at exactly this before."""
+    """No author can be asked: all are left alone for a while, or have failed at exactly this before (`refused`)."""
+
+    def __init__(self, message: str, *, refused: bool = False) -> None:
+        super().__init__(message)
+        self.refused = refused
 
 
 class RejectedError(ValueError):
@@ -57,6 +61,10 @@ class Job:
     def asks(self) -> bool:
         """Whether there is anything to write about: messages, or lines to rewrite."""
         return bool(self.messages or any(item.layer != FACT for item in self.base))
+
+    @property
+    def last(self) -> int:
+        return self.messages[-1].seq if self.messages else 0
 
     @property
     def cap(self) -> int:
@@ -85,6 +93,8 @@ class Written:
     passes: int = 0
     filtered: list[int] = field(default_factory=list)
     capped: list[int] = field(default_factory=list)
+    extracted: list[tuple[int, int]] = field(default_factory=list)
+    """Ranges that nobody wrote well: they are folded extractively."""
     failure: Exception | None = None
     """Why it ends before the job does."""
 
@@ -94,6 +104,7 @@ class Written:
             **({"passes": self.passes} if self.passes > 1 else {}),
             **({"filtered": self.filtered} if self.filtered else {}),
             **({"capped": self.capped} if self.capped else {}),
+            **({"extracted": self.extracted} if self.extracted else {}),
         }
 
 
@@ -139,7 +150,7 @@ class Writer:
         room = min(author.room(job.cap) for author in self._authors)
         waiting = deque((part, 0) for part in passes(job.messages, room) or [()])
         written = Written(job.base)
-        while waiting:
+        while waiting and written.passes < MOST_PASSES:
             part, halved = waiting.popleft()
             if written.passes:
                 self._renew()
@@ -147,18 +158,17 @@ class Writer:
                 self._pass(job, part, written, log)
             except Exception as error:  # whatever an author does, what was read before stays read
                 units = unit_slices(part)
-                smaller = isinstance(error, TooLargeError) or (isinstance(error, TransportError) and error.late)
-                if smaller and len(units) > 1 and halved < HALVINGS:
+                if _is_too_much(error) and len(units) > 1 and halved < HALVINGS:
                     half = len(units) // 2
                     for some in (units[half:], units[:half]):
                         waiting.appendleft((tuple(message for unit in some for message in unit), halved + 1))
-                    continue
-                if not written.passes:
+                elif _is_refused(error) and job.policy.fallback == "extractive" and waiting:
+                    _extracted(job, part, written)  # nobody writes these messages well: later ones need not wait
+                elif written.passes:
+                    written.failure = error
+                    return written
+                else:
                     raise
-                written.failure = error
-                return written
-            if written.passes >= MOST_PASSES:
-                return written
         return written
 
     def _pass(self, job: Job, part: tuple[Message, ...], written: Written, log: Log) -> None:
@@ -174,10 +184,10 @@ class Writer:
             sum(message.tokens for message in part),
         )
         found = [candidate for message in part for candidate in extract(message)]
-        failure: Exception = NobodyLeftError("no summarizer can be asked at the moment")
-        for author in self._authors:
-            if not author.available or self._answers.refused(self._chat, author.label, task.key):
-                continue
+        free = [author for author in self._authors if author.available]
+        left = [author for author in free if not self._answers.refused(self._chat, author.label, task.key)]
+        failure: Exception = NobodyLeftError("no summarizer can be asked at the moment", refused=bool(free))
+        for author in left:
             try:
                 proposal, lines, own = self._ask(author, task, found, whole, log)
                 second = self._shorter(author, task, lines[:own], policy, log)
@@ -245,6 +255,24 @@ class Writer:
             if tokens <= task.cap:
                 return tuple(_counted(shorter, again))
         raise RejectedError(f"the summary has {tokens} tokens, more than its cap of {task.cap}")
+
+
+def _is_too_much(error: Exception) -> bool:
+    """Whether fewer messages may do."""
+    return isinstance(error, TooLargeError) or (isinstance(error, TransportError) and error.late)
+
+
+def _is_refused(error: Exception) -> bool:
+    """Whether everybody who could be asked has failed at exactly this before."""
+    return isinstance(error, NobodyLeftError) and error.refused
+
+
+def _extracted(job: Job, part: tuple[Message, ...], written: Written) -> None:
+    """Fold a pass extractively, as a part of a fold that others write."""
+    found = [candidate for message in part for candidate in extract(message)]
+    written.items = fold_extractive(written.items, found, job.policy, job.fold).items
+    written.last = part[-1].seq
+    written.extracted.append((part[0].seq, part[-1].seq))
 
 
 def _tokens(lines: Sequence[Candidate]) -> int:

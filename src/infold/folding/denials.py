@@ -103,6 +103,11 @@ IMPLICIT = frozenset(
     "expired due open waiting against contrary averse definitive permanent fixed binding final stop otherwise but unlike different mind avoid without sick ill defekt kaputt "
     "nur solo seulement zu trop weniger moins menos leer aus off lacks lack needs waived already enough".split()
 )
+# Of these, words that rather say when, where and how much.
+NEUTRAL = frozenset(
+    "before after from since over above most still already but due open free final fixed needs full min max maximum "
+    "minimum stay stays keep keeps kept remain remains end ends mind under below little pending binding zu".split()
+)
 PREFIXED = re.compile(
     r"non-?\w{4,}|un(?!til|der|it|ion|iv|ique|cle)\w{4,}|dis(?!cuss|play|tan|tri|cover|coun|h)\w{4,}|mis(?!s|ter)\w{4,}"
     r"|in(?:valid|complete|correct|capable|sufficient|eligible|accurate|adequate|accessible|compatible|active|appropriate)\w*"

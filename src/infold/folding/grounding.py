@@ -33,6 +33,7 @@ from infold.folding.polarity import Clause, clauses_of, opposed
 from infold.folding.proper import known, names, plain, spelled_out
 from infold.folding.quantities import Number
 from infold.folding.references import cites, has_digits
+from infold.folding.turning import turned
 from infold.items import Item
 from infold.messages import Message
 
@@ -349,11 +350,20 @@ class Grounds:
         shared = found.shared
         near = nlargest(_NEAR, shared, key=lambda at: (shared[at] + 2 if at in own else shared[at]) * 10_000_000 + at)
         clauses: list[Clause] = [clause for at in near for clause in self.documents[at].evidence.clauses]
-        reason = opposed(clauses_of(text), clauses)
+        mine = clauses_of(text)
+        reason = opposed(mine, clauses)
+        if not reason and turned(mine, self._speakers(own, found)):
+            reason = "negation"
         if reason:
             says = "its sources say the opposite" if reason == "negation" else "its sources are not as sure, or surer"
             return _failed(found, reason, says)
         return found
+
+    def _speakers(self, own: set[int], found: Support) -> list[Sequence[Clause]]:
+        """The clauses of the texts a line rests on, and of their neighbours: a question and its answer."""
+        shared = found.shared
+        home = own or {at for at in nlargest(1, shared, key=lambda at: shared[at]) if shared[at] >= _SPEAKING}
+        return [self.documents[at].evidence.clauses for at in sorted(home | self._around(home))]
 
     def _grounded(self, text: str) -> bool:
         claims = claims_of(text)

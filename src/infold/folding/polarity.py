@@ -22,6 +22,7 @@ from infold.folding.denials import (
     MAY,
     MUST,
     NEGATORS,
+    NEUTRAL,
     PAIRED,
     PAIRS,
     PREFIXED,
@@ -76,6 +77,8 @@ class Clause:
     """Words that leave open what is denied."""
     implicit: bool
     """Whether its sentence has words that deny or limit without a "not"."""
+    shaded: bool
+    """The same of the clause itself; words of time and place do not count."""
     bare: bool
     """A fragment such as "without cheese" or "no sugar"."""
     head: str
@@ -241,6 +244,7 @@ def _clause(words: Sequence[str], asks: bool, hedged: bool, implicit: bool) -> C
         frozenset(stated),
         unclear | _TWICE if strong > 1 or len(denied) > 1 else unclear,
         implicit,
+        implicit and any(word in IMPLICIT and word not in NEUTRAL or _prefixed(word) for word in words),
         words[0] in _WITHOUT or words[0] == "no",
         head,
         asks,

@@ -24,6 +24,7 @@ CALL_TOKENS = 8000
 """Most tokens of messages in one call; a longer range is folded in passes."""
 TOOL_TOKENS = 300
 """What is read of a tool result: its beginning and end."""
+_BRACES = 50  # places in an answer where its JSON may begin
 ITEMS, RECORD, TURNS = "items", "record", "turns"
 _VERSION = {ITEMS: "items.v1", RECORD: "record.v1", TURNS: "turns.v1"}
 _CUT = " … "
@@ -247,7 +248,7 @@ RECORD_SCHEMA = _object(
 
 def read(answer: str, task: Task, prompt: Prompt) -> Proposal:
     """A model's JSON as a proposal; AnswerError where it is none."""
-    data = _json(answer)
+    data = _json(answer, "summary" if task.layout == RECORD else "items")
     narrative = None
     if task.layout == RECORD:
         narrative = data.get("summary")
@@ -275,20 +276,24 @@ def read_text(answer: str, task: Task, prompt: Prompt) -> Proposal:
     return Proposal(cited, None, prompt.filtered, prompt.capped, prompt=prompt.version)
 
 
-def _json(answer: str) -> dict[str, Any]:
-    """The JSON object in an answer, also inside a fence."""
-    start, end = answer.find("{"), answer.rfind("}")
-    if start < 0 or end < start:
-        raise AnswerError("the answer is not JSON")
-    try:
-        data = json.loads(answer[start : end + 1])
-    except ValueError as error:
-        raise AnswerError(f"the answer is not valid JSON ({error.args[0]})") from None
-    except RecursionError:
-        raise AnswerError("the answer is JSON nested too deeply") from None
-    if not isinstance(data, dict):
-        raise AnswerError("the answer is not a JSON object")
-    return data
+def _json(answer: str, key: str) -> dict[str, Any]:
+    """The JSON object with a key in an answer, whatever stands around it: a fence, reasoning, a remark."""
+    decoder, at, wrong = json.JSONDecoder(), answer.find("{"), "it is not JSON"
+    for _ in range(_BRACES):
+        if at < 0:
+            break
+        try:
+            data, end = decoder.raw_decode(answer, at)
+        except ValueError as error:
+            wrong, end = str(error.args[0]), at + 1
+        except RecursionError:
+            wrong, end = "it is nested too deeply", len(answer)
+        else:
+            if isinstance(data, dict) and key in data:
+                return data
+            wrong = f"it has no {key}"
+        at = answer.find("{", end)
+    raise AnswerError(f"the answer cannot be read: {wrong}")
 
 
 def _line(entry: Any, section: str | None) -> tuple[Candidate, list[str]]:
