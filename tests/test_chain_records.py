@@ -265,7 +265,8 @@ def test_B11_the_debug_line_has_the_documents_fields(memory: Memory, caplog: pyt
     chat = folded(memory)
     (line,) = [entry.getMessage() for entry in caplog.records if "compressed_messages" in entry.getMessage()]
     after = folds(chat)[0]["tokens_after"]
-    assert f"depth=0 compressed_messages=7 ratio_before=0.800 estimate_after={after}" in line
+    assert "depth=0 compressed_messages=7 turns=3 ratio_before=0.800" in line  # the documents' fields, and C10's
+    assert f"tokens_before=800 estimate_after={after} author=extractive call_ms=0 write_ms=1000" in line
 
 
 def test_B11_success_rate_and_mean_latency_can_be_read(url: str) -> None:

@@ -304,8 +304,10 @@ def commit(
     store.insert_event(connection, row.key, event)
     reach("fold.recorded")
     log.debug(
-        "fold chat=%s depth=%d compressed_messages=%d ratio_before=%.3f estimate_after=%d",
-        row.id, depth, last - first + 1 if covers else 0, before.ratio, fresh.situation().request_tokens,
+        "fold chat=%s depth=%d compressed_messages=%d turns=%d ratio_before=%.3f tokens_before=%d estimate_after=%d "
+        "author=%s call_ms=%d write_ms=%d",
+        row.id, depth, last - first + 1 if covers else 0, turns, before.ratio, before.request_tokens,
+        event.data["tokens_after"], written.model or author if written else author, called, event.data["write"],
     )  # fmt: skip
     return fresh, event
 
