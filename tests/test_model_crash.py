@@ -128,8 +128,14 @@ def test_F9_killed_while_the_model_thinks(
     assert_recovers(url, upstream, preset, last)
 
 
-@pytest.mark.parametrize("point", COMMIT)
-@pytest.mark.parametrize(("preset", "wait", "window"), KINDS, ids=IDS)
+@pytest.mark.parametrize(
+    ("preset", "wait", "window", "point"),
+    [
+        (*kind, point)
+        for kind, points in zip(KINDS, (COMMIT, COMMIT[::3], COMMIT[1::3], COMMIT), strict=True)
+        for point in points
+    ],
+)
 def test_F9_killed_between_the_answer_and_its_commit(
     child: Child, upstream: Upstream, url: str, preset: str, wait: bool, window: int, point: str
 ) -> None:
