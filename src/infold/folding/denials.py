@@ -96,7 +96,7 @@ PAIRS = {
 PAIRED = frozenset(pair.split()[0] for pair in PAIRS)
 # Words that deny or limit without a "not": after these a plain "not" may say the same in other words.
 IMPLICIT = frozenset(
-    "stay stays keep keeps kept remain remains only sold out too instead rather miss missing missed lose lost late wrong "
+    "away stay stays keep keeps kept remain remains only sold out too instead rather miss missing missed lose lost late wrong "
     "problem problems issue fail broken dead gone hard difficult less few fewer little limit limited max maximum most min "
     "minimum least under below above over until before after from since hate afraid empty full closed outstanding overdue "
     "pending unless except allergic allergy vegetarian vegan free bare alone still exclude excluded end ends ended finish "
@@ -105,8 +105,8 @@ IMPLICIT = frozenset(
 )
 # Of these, words that rather say when, where and how much.
 NEUTRAL = frozenset(
-    "before after from since over above most still already but due open free final fixed needs full min max maximum "
-    "minimum stay stays keep keeps kept remain remains end ends mind under below little pending binding zu".split()
+    "before after from since over above most still already but due open final fixed needs full min max maximum "
+    "minimum end ends mind under below little pending binding zu".split()
 )
 PREFIXED = re.compile(
     r"non-?\w{4,}|un(?!til|der|it|ion|iv|ique|cle)\w{4,}|dis(?!cuss|play|tan|tri|cover|coun|h)\w{4,}|mis(?!s|ter)\w{4,}"

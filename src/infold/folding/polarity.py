@@ -55,6 +55,10 @@ _SENTENCE = re.compile(
     r"(?<=[.!?。！？；])(?<!\bdr\.)(?<!\bmr\.)(?<!\bms\.)(?<!\bmrs\.)(?<!\bvs\.)(?<!\bprof\.)(?<!\bno\.)(?<!\bst\.)\s+|\n+|(?<=[。！？；])"
 )
 _TWICE, _DANGLING = frozenset(["twice"]), frozenset(["dangling"])
+_LIMIT = frozenset(["limit"])
+_HARMS = frozenset(
+    map(stem, "problem problems issue issues bad wrong trouble matter bother mind worry rush hurry".split())
+)
 _OPENING = frozenset("sure undecided decided certain clear settled".split())
 _ASIDE = re.compile(r"\([^()]{0,24}\)")
 _HAN = re.compile(r"[\u3400-\u9fff]+")
@@ -119,7 +123,8 @@ def _clauses(sentence: str) -> list[Clause]:
             words.append(part)
     if words:
         found.append(_clause(words, asks, hedged, implicit))
-    if len(found) > 1 and any(clause.negative and clause.mass < 1 for clause in found):
+    doubly = "without" in said and sum(clause.negative for clause in found) > 1  # "don't go without asking"
+    if len(found) > 1 and (doubly or any(clause.negative and clause.mass < 1 for clause in found)):
         # "…, but we don't have one": what it denies stands in another clause
         found = [replace(clause, unclear=clause.unclear | _DANGLING) for clause in found]
     return found
@@ -194,7 +199,11 @@ def _verbal(word: str) -> bool:
 
 def _new_subject(coming: Sequence[str]) -> bool:
     """Whether what follows an "and" is a clause of its own: "and Priya takes the room"."""
-    return len(coming) > 3 and (_verbal(coming[1]) or coming[1].endswith(("s", "ed"))) and coming[2].isalpha()
+    return (
+        len(coming) > 3
+        and (_verbal(coming[1]) or coming[1].endswith(("s", "ed")))
+        and (coming[2].isalpha() or coming[2] == "n't")
+    )
 
 
 @functools.lru_cache(maxsize=8192)
@@ -236,6 +245,10 @@ def _clause(words: Sequence[str], asks: bool, hedged: bool, implicit: bool) -> C
     stems.update(denied)
     moods = _moods(words)
     unclear = UNCLEAR.intersection(words)
+    if "than" in words or "exceed" in words:  # "can't take more than two": a limit
+        unclear |= _LIMIT
+    if head in _HARMS:  # "is no problem"
+        unclear |= _TWICE
     return Clause(
         frozenset(stems),
         weight(stems),
@@ -244,7 +257,7 @@ def _clause(words: Sequence[str], asks: bool, hedged: bool, implicit: bool) -> C
         frozenset(stated),
         unclear | _TWICE if strong > 1 or len(denied) > 1 else unclear,
         implicit,
-        implicit and any(word in IMPLICIT and word not in NEUTRAL or _prefixed(word) for word in words),
+        implicit and any((word in IMPLICIT and word not in NEUTRAL) or _prefixed(word) for word in words),
         words[0] in _WITHOUT or words[0] == "no",
         head,
         asks,
@@ -273,10 +286,10 @@ def _moods(words: Sequence[str]) -> set[str]:
 
 def weight(stems: Iterable[str]) -> float:
     """How much some stems tell; words that are said about everything tell less."""
-    return sum([0.5 if one in _PALE else 1.0 for one in stems])
+    return sum([0.5 if one in PALE else 1.0 for one in stems])
 
 
-_PALE = GENERIC | {"accept", "keep", "continu", "use", "hav", "able", "want", "like", "open"}
+PALE = GENERIC | {"accept", "keep", "continu", "use", "hav", "able", "want", "like", "open"}
 
 
 def opposed(line: Sequence[Clause], sources: Sequence[Clause]) -> str:
@@ -287,11 +300,16 @@ def opposed(line: Sequence[Clause], sources: Sequence[Clause]) -> str:
         near = _nearest(clause, sources)
         if not near:
             continue
-        if all(_denies(clause, other) for other in near):
+        if all(_denies(clause, other) for other in near) and not _as_much(clause, sources):
             return "negation"
         if all(_firmer(clause, other) for other in near):
             return "modality"
     return ""
+
+
+def _as_much(clause: Clause, sources: Sequence[Clause]) -> bool:
+    """Whether the sources deny the same by a word of their own: "fails" for "the failure is"."""
+    return any(clause.denied & other.denied for other in sources)
 
 
 def _has_without(clause: Clause, sources: Sequence[Clause]) -> bool:
@@ -341,7 +359,9 @@ def _denies(one: Clause, other: Clause) -> bool:
         return False
     if one.denied == other.denied:  # the difference is a plain "not"; can it be told what it denies?
         head, plain = (one.head, other) if one.negative else (other.head, one)
-        return not head or (_has(one, head) and _has(other, head)) or not plain.implicit
+        if not head or (_has(one, head) and _has(other, head)):
+            return True
+        return not plain.implicit and (plain is other or plain.mass >= 1.5)
     if one.denied & other.stated or other.denied & one.stated:
         return True
     denying, plain = (one, other) if one.denied else (other, one)
