@@ -56,7 +56,7 @@ BASES = {
 UNCLEAR = frozenset(
     "allergic allergy intolerant hardly barely rarely seldom except unless until only too otherwise either whether "
     "substitute substitutes replace replaces replaced replacing swap swapped swaps switch switched "
-    "despite although though nor kaum selten außer sauf excepto salvo".split()
+    "despite although though against nor kaum selten außer sauf excepto salvo".split()
 )
 IDIOMS = re.compile(
     r"\b(?:not only|not just|no more than|no later than|no less than|no fewer than|no earlier than|not later than|not more than|not to exceed|no problem|no worries|no doubt|no matter|"

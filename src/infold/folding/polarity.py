@@ -48,7 +48,8 @@ _IDIOMATIC = frozenset("no not n't nothing off offs whether undecided oder non w
 _TO = re.compile(r"(\bprefer\w* (?!to\b)(?:\S+ ){1,5}?)to\b")
 _THAN = re.compile(r"\bthan\b")
 _OVER = re.compile(r"\bover\b(?! \d)")
-_OPPOSING = frozenset("prefer prefers preferred instead rather against over place lieu opposed".split())
+_OUT = re.compile(r"(?:'s|\b(?:is|are|was|were)) out(?: of the question\b|(?=\s?(?:[,.;!]|$)))")
+_OPPOSING = frozenset("out keinen prefer prefers preferred instead rather against over place lieu opposed".split())
 _UNDATED = frozenset((*MONTHS, *WEEKDAYS, "today", "tomorrow", "tonight", "yesterday")) - {"may", "set", "sun", "sat"}
 _ISO = re.compile(r"\b\d{4}-\d{2}-\d{2}\b")
 _SENTENCE = re.compile(
@@ -133,6 +134,10 @@ def _clauses(sentence: str) -> list[Clause]:
 def _plain(sentence: str, said: set[str]) -> str:
     """A sentence without idioms that only look like denials, and with "X instead of Y" as "X; unlike Y"."""
     plain = _AGAINST.sub(" ; unlike ", IDIOMS.sub(" ", sentence))
+    if "out" in said:
+        plain = _OUT.sub(" is not ", plain)
+    if "keinen" in said:
+        plain = plain.replace("auf keinen fall", "; nicht")
     if "than" in said and ("rather" in said or "prefer" in said or "sooner" in said):
         plain = _THAN.sub(" ; unlike ", plain)
     if "to" in said and not said.isdisjoint(("prefer", "prefers", "preferred")):
@@ -161,7 +166,7 @@ def _breaks(part: str, coming: Sequence[str], words: Sequence[str]) -> bool:
     """Whether a clause ends before a word or at a mark, given the words so far and those to come."""
     after = coming[0] if coming else ""
     if part in (",", "，"):
-        if after in NEGATORS or after in STARTERS or after in DENYING:
+        if after in NEGATORS or after in STARTERS or after in DENYING or after in SUBJECTS:
             return True
         return len(words) > 4 or any(_verbal(word) or word in NEGATORS or word in DENYING for word in words)
     if part == ":":

@@ -25,17 +25,27 @@ def _invented(clause: Clause, sources: Sequence[Sequence[Clause]]) -> bool:
     """Whether a clause denies, and no text that speaks of the same denies or doubts anything near."""
     if clause.denied or not clause.unclear <= _CONCEDING or clause.mass < 1:
         return False
+    head = clause.head if clause.head not in PALE else ""
+    every = [other for text in sources for other in text]
+    having = [other for other in every if head in other.stems and weight(clause.stems & other.stems) >= 1.5]
+    if having:  # the very word that it denies
+        return all(_plain(other) for other in every if head in other.stems) and not any(
+            other.negative and other.mass < 1 for other in every
+        )
     speaking = False
-    for text in sources:
-        for other in text:
-            shared = weight(clause.stems & other.stems)
-            plain = not other.negative and not other.denied and not other.asks
-            if plain and clause.head in other.stems and clause.head not in PALE and shared >= 1.5:
-                speaking = True
-            elif _shaded(other) and (shared or other.mass < 1):
-                return False
-            speaking = speaking or shared >= max(1.0, 0.5 * clause.mass)
+    for other in every:
+        shared = weight(clause.stems & other.stems)
+        if (other.shaded or not _plain(other)) and (shared or other.mass < 1):
+            return False
+        speaking = speaking or shared >= max(1.0, 0.5 * clause.mass)
     return speaking
+
+
+def _plain(clause: Clause) -> bool:
+    """Whether a clause simply says so."""
+    return not (clause.negative or clause.denied or clause.asks or clause.hedged or clause.may) and (
+        clause.unclear <= _CONCEDING
+    )
 
 
 def _lost(clause: Clause, every: Sequence[Clause], denied: frozenset[str]) -> bool:
@@ -49,9 +59,9 @@ def _lost(clause: Clause, every: Sequence[Clause], denied: frozenset[str]) -> bo
         key = shared - PALE
         if not key or not (weight(key) >= 2 or other.head in shared):
             continue
-        if not any(key <= one.stems for one in every if not one.negative):
+        if not any(key <= one.stems for one in every if not one.negative and not one.asks):
             return True
     return False
 
 
-_CONCEDING = frozenset(["despite", "although", "though"])
+_CONCEDING = frozenset(["despite", "although", "though", "too"])
