@@ -178,6 +178,27 @@ def test_B9_when_a_later_pass_fails_what_was_read_is_committed(
         assert_nothing_lost(memory, chat, 14)
 
 
+@pytest.mark.parametrize("fault", ["malformed", "flipped"])
+def test_F9_messages_that_nobody_writes_well_do_not_keep_the_rest_from_being_written(
+    url: str, upstream: Upstream, fault: str
+) -> None:
+    """A pass that everybody failed at is not asked for again: it is read extractively, as part of the next fold."""
+    upstream.script([fault])
+    with opened(url, upstream) as memory:
+        chat = memory.chat("c", preset="rolling", context_window=60_000)
+        long_talk(chat, 12, 3000)
+        assert active(url) == [(1, 6, "extractive")]
+        talk(chat, 13, 18)
+        chat.settle()
+        assert {author for _, _, author in active(url)} == {"summarizer"}
+        assert len(set(bodies(upstream))) == len(bodies(upstream))
+        (fold,) = [data for data in folds(chat) if data["author"] == "summarizer" and data["first"] == 1]
+        assert fold["extracted"] == [[1, 2]]
+        assert all(f"FACT-{1200 + number}" in chat.summary for number in (1, 3, 5))
+        assert_true(chat.summary)
+        assert_nothing_lost(memory, chat, 18)
+
+
 def test_B6_messages_that_were_filtered_or_cut_are_listed(url: str, upstream: Upstream) -> None:
     with opened(url, upstream) as memory:
         chat = memory.chat("c", preset="rolling", wait=True)
