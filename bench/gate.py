@@ -23,7 +23,7 @@ from bench import gate_cases as material
 from bench.common import Figure, console, report, tracked
 from bench.gate_cases import Draft, Line, MaterialError, Value, Values, Writer, cited, filled, right, show
 from infold.folding.extractive import extract
-from infold.folding.gate import Verdict, judge
+from infold.folding.gate import Verdict, judge, prepare
 from infold.items import PINNED, Candidate, Item
 
 SEED = 1
@@ -327,7 +327,7 @@ def timing() -> Figure:
         draft = writer.write(0, 0, 0, PROPOSAL_TOKENS, TIMED_PAIRS)
         lines = [cited(rng, line, draft.messages) for line in draft.lines]
         found = [c for m in draft.messages for c in extract(m)]
-        judge(lines[:1], draft.messages, found=found)
+        prepare(draft.messages, found=found)
         started = time.perf_counter_ns()
         judge(lines, draft.messages, found=found)
         times.append((time.perf_counter_ns() - started) / 1e6)

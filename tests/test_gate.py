@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from infold.folding.evidence import claims_of, evidence_in, evidence_of
 from infold.folding.extractive import extract
-from infold.folding.gate import Finding, Verdict, judge
+from infold.folding.gate import Finding, Verdict, judge, prepare
 from infold.folding.proper import names, ordinary
 from infold.folding.quantities import readings
 from infold.items import PINNED, Candidate, Item
@@ -322,3 +322,21 @@ def test_F3_no_text_breaks_the_gate(proposed: list[str], told: list[str], known:
 def test_F3_a_text_grounds_its_own_claims(text: str, at: int) -> None:
     claims_of(text)
     evidence_in(text, at)
+
+
+def test_F3_preparing_changes_no_verdict() -> None:
+    messages = said(*TALK, first=7011)
+    lines = (line("Trip budget: €900", 7011), line("Anna eats meat", 7013))
+    plain = judge(lines, messages, found=found_in(messages), whole=False)
+    messages = said(*TALK, first=8011)
+    prepare(messages, found=found_in(messages))
+    lines = (line("Trip budget: €900", 8011), line("Anna eats meat", 8013))
+    prepared = judge(lines, messages, found=found_in(messages), whole=False)
+    assert texts(plain) == texts(prepared)
+    assert plain.findings == prepared.findings
+
+
+def test_F3_the_same_proposal_over_other_messages_is_judged_anew() -> None:
+    for amount, sound in (("900", True), ("800", False)):
+        messages = [Message("user", f"My budget is {amount} euros.", seq=1, created_at=MONDAY)]
+        assert judge((line("Budget: €900", 1),), messages, whole=False).ok == sound

@@ -136,8 +136,9 @@ class Grounds:
 
     def _misplaced(self, mine: Sequence[Placed], own: set[int], found: Support) -> Placed | None:
         shared = found.shared
-        home = {at for at in own if at in shared} or set(nlargest(1, shared, key=lambda at: shared[at]))
-        home = {at for at in home if shared[at] >= _SPEAKING}
+        home = {at for at in own if shared.get(at, 0) > 1}
+        if not home:
+            home = {at for at in nlargest(1, shared, key=lambda at: shared[at]) if shared[at] >= _SPEAKING}
         values = (one for at in sorted(home) for one in self.documents[at].evidence.placed)
         return misplaced(mine, values, home | own | self._around(home | own), self.places)
 
