@@ -95,7 +95,8 @@ def request(connection: Connection, state: State, plan: Plan) -> Request:
     base = store.items_at(connection, state.row.key, replaced - 1) if replaced else state.items
     last = state.messages[plan.cut - 1].seq if plan.cut else state.row.cursor
     messages = store.messages_between(connection, state.row.key, first, last)
-    depth = state.depth if replaced else state.depth + 1
+    # As deep as the first fold it replaces: the same messages are the same request, however often they were folded since.
+    depth = next((fold.depth for fold in state.records if fold.n == replaced), state.depth + 1)
     if not messages and _worn(state.policy, base):
         base = rebuild(base, store.leaves(connection, state.row.key), state.policy, state.row.folds + 1)
     job = Job(base, state.pins, tuple(messages), state.policy, state.row.folds + 1, depth)
