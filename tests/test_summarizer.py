@@ -196,6 +196,33 @@ def test_A5_folds_made_while_the_summarizer_works_are_part_of_the_upgrade(url: s
         assert_nothing_lost(memory, chat, 18)
 
 
+def test_F1_a_rewrite_of_nothing_that_a_fold_overtakes_leaves_its_messages_covered(url: str) -> None:
+    began, free = threading.Event(), threading.Event()
+
+    def slow(number: int) -> str:
+        if not summarizer.asked[-1][1]:
+            began.set()
+            assert free.wait(PATIENCE)
+        return summarizer.honest(number)
+
+    summarizer = Summarizer(slow)
+    with open_memory(url, summarizer) as memory:
+        chat = memory.chat("c", preset="rolling")
+        for last in (12, 18, 19):  # the tenth user message is a safety point with nothing to fold
+            talk(chat, len(chat.messages()) + 1, last)
+            if last < 19:
+                chat.settle()
+        assert began.wait(PATIENCE)
+        talk(chat, 20, 24)
+        assert chat.memory.cursor == 18
+        free.set()
+        chat.settle()
+        assert_nothing_lost(memory, chat, 24)
+        assert chat.summary == newest(18)
+    active = [row for row in fold_rows(url) if row[5] is None and row[1] is not None]
+    assert [row[1:3] for row in active] == [(1, 6), (7, 12), (13, 18)]
+
+
 def test_A5_closing_waits_for_the_rewrite(url: str) -> None:
     with open_memory(url, Summarizer()) as memory:
         talk(memory.chat("c", preset="rolling"), 1, 12)

@@ -167,7 +167,7 @@ def fold_written(
             written=replace(written, narrative=None),
         )  # fmt: skip
         events.append(event)
-    if read and last < cursor:  # folded meanwhile, or beyond what could be read: stays folded, extractively
+    if last < cursor:  # folded meanwhile, or beyond what could be read: stays folded, extractively
         rest = store.messages_between(connection, key, last + 1, cursor)
         found = [candidate for message in rest for candidate in extract(message)]
         change = fold_extractive(state.items, found, state.policy, state.row.folds + 1)
@@ -176,6 +176,8 @@ def fold_written(
             first=last + 1, last=cursor, author=EXTRACTIVE, turns=len(turns_of(rest)),
         )  # fmt: skip
         events.append(event)
+    covered = max((fold.last_seq for fold in state.folds if fold.last_seq), default=state.row.cursor)
+    assert covered == state.row.cursor, "what was folded stays folded"
     state, more = _roll_up(connection, state, clock)
     return state, [*events, *more]
 
