@@ -11,7 +11,7 @@ from typing import Any
 from infold.authors import Author
 from infold.errors import sanitized
 from infold.folding.extractive import extract
-from infold.folding.gate import Verdict, judge
+from infold.folding.gate import Verdict, judge, prepare
 from infold.folding.merge import fold_extractive, fold_text
 from infold.folding.prompting import ITEMS, RECORD, TURNS, AnswerError, Proposal, Task, passes, prompts
 from infold.items import FACT, Candidate, Item, line_tokens, normal, render
@@ -213,6 +213,9 @@ class Writer:
     ) -> tuple[Proposal, tuple[Candidate, ...], int]:
         """An author's proposal, the lines after the gate, and how many of them are not carried over."""
         key = (self._chat, author.label, task.key)
+        prepare(
+            task.messages, task.memory, pins=task.pins, found=found
+        )  # so that the verdict is quick once it is asked for
         proposal = self._answers.get(*key) or author.write(task, log.calls)
         verdict = judge(
             proposal.lines, task.messages, task.memory, pins=task.pins, found=found, cap=2 * task.cap, whole=whole,

@@ -65,7 +65,7 @@ IDIOMS = re.compile(
     re.IGNORECASE,
 )
 STARTERS = frozenset(
-    "but however because since so while whereas if when which who where though although aber sondern weil wenn mais car parce pero sino porque".split()
+    "but however because since so while whereas if when which who where though although aber sondern weil wenn mais parce pero sino porque".split()
 )
 AFTER_AND = frozenset(
     "i we he she it they you user is are was were has have had will would can could must should may might does do did needs wants plans uses likes prefers then also please don't doesn't not no never".split()

@@ -127,7 +127,11 @@ def _clauses(sentence: str) -> list[Clause]:
     doubly = "without" in said and sum(clause.negative for clause in found) > 1  # "don't go without asking"
     if len(found) > 1 and (doubly or any(clause.negative and clause.mass < 1 for clause in found)):
         # "…, but we don't have one": what it denies stands in another clause
-        found = [replace(clause, unclear=clause.unclear | _DANGLING) for clause in found]
+        found = [
+            clause if clause.negative and clause.head and clause.head not in PALE
+            else replace(clause, unclear=clause.unclear | _DANGLING)
+            for clause in found
+        ]  # fmt: skip
     return found
 
 
@@ -152,7 +156,7 @@ def _pieces(sentence: str) -> list[str]:
     if "(" in sentence:
         sentence = _ASIDE.sub(lambda aside: aside[0].strip("()") if aside.end() == len(sentence) else " ", sentence)
     if "-" in sentence:
-        sentence = _ISO.sub(" ", sentence)
+        sentence = _ISO.sub(" ", sentence).replace("non-", "non ")
     pieces: list[str] = []
     for piece in _TOKEN.findall(sentence):
         if piece in SHORT:
@@ -228,6 +232,7 @@ def _part(word: str) -> tuple[int, str, tuple[str, ...], tuple[str, ...]]:
     if word in SMALL:
         return 0, "", (), ()
     roots = [stem(piece.removesuffix("'s")) for piece in (word.split("-") if "-" in word else (word,))]
+    roots = [root[:-3] if len(root) > 7 and root.endswith(("abl", "ibl")) else root for root in roots]
     kept = tuple(BASES.get(root) or root for root in roots if len(root) > 1 or root.isdigit())
     return 0, "", kept, tuple(BASES[root] for root in roots if BASES.get(root))
 
