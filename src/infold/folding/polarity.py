@@ -319,7 +319,7 @@ def opposed(line: Sequence[Clause], sources: Sequence[Clause]) -> str:
 
 def _as_much(clause: Clause, sources: Sequence[Clause]) -> bool:
     """Whether the sources deny the same by a word of their own: "fails" for "the failure is"."""
-    return any(clause.denied & other.denied for other in sources)
+    return any(clause.denied & other.denied and clause.negative == other.negative for other in sources)
 
 
 def _has_without(clause: Clause, sources: Sequence[Clause]) -> bool:

@@ -53,7 +53,9 @@ def _lost(clause: Clause, every: Sequence[Clause], denied: frozenset[str]) -> bo
     if _shaded(clause) or not clause.stems:
         return False
     for other in every:
-        if not other.negative or other.denied or other.asks or other.unclear or other.head in denied:
+        if not other.negative or other.denied or other.asks or other.unclear - _DANGLING or other.head in denied:
+            continue
+        if other.unclear and other.head not in clause.stems:
             continue
         shared = clause.stems & other.stems
         key = shared - PALE
@@ -64,4 +66,5 @@ def _lost(clause: Clause, every: Sequence[Clause], denied: frozenset[str]) -> bo
     return False
 
 
+_DANGLING = frozenset(["dangling"])
 _CONCEDING = frozenset(["despite", "although", "though", "too"])
