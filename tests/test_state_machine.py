@@ -24,9 +24,9 @@ from hypothesis.stateful import run_state_machine_as_test as run_machine
 from infold import BudgetError, Chat, DuplicateIdError, Memory, Message, OrphanResultError, summarize_memory
 from infold.context import Context
 from infold.items import line_tokens
+from infold.marks import POLICY_SNIPPET
 from infold.messages import parse
 from infold.presets import PRESETS
-from infold.marks import POLICY_SNIPPET
 from infold.tokens import MESSAGE_OVERHEAD, REQUEST_OVERHEAD, count, message_tokens, tools_tokens
 from infold.units import units
 
