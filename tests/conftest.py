@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -64,9 +65,17 @@ def turn(number: int, size: int = 8) -> list[dict[str, Any]]:
     return [user(words(size, f"q{number}")), assistant(words(size, f"a{number}"))]
 
 
+@pytest.fixture(scope="session")
+def empty(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A database without chats: copying it is much quicker than making one for each test."""
+    path = tmp_path_factory.mktemp("empty") / "chats.db"
+    Memory(f"sqlite:///{path}").close()
+    return path
+
+
 @pytest.fixture
-def url(tmp_path: Path) -> str:
-    return f"sqlite:///{tmp_path / 'chats.db'}"
+def url(empty: Path, tmp_path: Path) -> str:
+    return f"sqlite:///{shutil.copy(empty, tmp_path / 'chats.db')}"
 
 
 @pytest.fixture

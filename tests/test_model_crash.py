@@ -19,11 +19,11 @@ import pytest
 
 from infold import Chat, Memory
 from tests.model_child import open_memory
-from tests.test_model_faults import assert_true, empty, said, server, talk, upstream, url
+from tests.test_model_faults import assert_true, said, server, talk, upstream
 from tests.test_summarizer import assert_nothing_lost, fold_rows
 from tests.upstream import Upstream, step
 
-__all__ = ["empty", "server", "upstream", "url"]  # fixtures
+__all__ = ["server", "upstream"]  # fixtures
 
 KINDS = [("rolling", False, 8192), ("default", False, 400), ("chain", False, 400), ("chain", True, 400)]
 IDS = ["rolling", "default", "chain", "chain in line"]

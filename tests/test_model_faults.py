@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import re
-import shutil
 import socket
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import openai  # noqa: F401  loaded before the first call, whose time is short
@@ -91,19 +89,6 @@ def server() -> Iterator[Upstream]:
 def upstream(server: Upstream) -> Upstream:
     server.reset()
     return server
-
-
-@pytest.fixture(scope="module")
-def empty(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A database without chats: copying it is much quicker than making one for each test."""
-    path = tmp_path_factory.mktemp("empty") / "chats.db"
-    Memory(f"sqlite:///{path}").close()
-    return path
-
-
-@pytest.fixture
-def url(empty: Path, tmp_path: Path) -> str:
-    return f"sqlite:///{shutil.copy(empty, tmp_path / 'chats.db')}"
 
 
 @pytest.fixture

@@ -15,12 +15,12 @@ from infold import Chat, Memory, Model, SummarizationConfig, preset
 from infold.tokens import count
 from tests.conftest import assistant, call, result, user, words
 from tests.test_model_crash import active, bodies, due
-from tests.test_model_faults import assert_true, empty, said, server, talk, upstream, url, verdicts
+from tests.test_model_faults import assert_true, said, server, talk, upstream, verdicts
 from tests.test_rolling import folds
 from tests.test_summarizer import assert_nothing_lost, failures, fold_rows
 from tests.upstream import Upstream, step
 
-__all__ = ["empty", "server", "upstream", "url"]  # fixtures
+__all__ = ["server", "upstream"]  # fixtures
 
 WINDOW = 400
 CHUNKED = preset("chunked", {}, chunk_tokens=200)

@@ -18,10 +18,10 @@ from infold.items import Item
 from infold.marks import without_own
 from infold.messages import parse
 from tests.conftest import assistant, call, result, user, words
-from tests.test_model_faults import empty, said, server, upstream, url
+from tests.test_model_faults import said, server, upstream
 from tests.upstream import Upstream
 
-__all__ = ["empty", "server", "upstream", "url"]  # fixtures
+__all__ = ["server", "upstream"]  # fixtures
 
 PRESETS = ("default", "rolling", "chain", "chunked", "layered", "engine")
 LAYOUTS = (ITEMS, RECORD, TURNS)

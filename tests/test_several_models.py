@@ -10,12 +10,12 @@ import pytest
 from infold import Chat, Memory, preset
 from tests.conftest import assistant, counted_ids, ticking_clock, user, words
 from tests.test_model_crash import active
-from tests.test_model_faults import assert_true, empty, said, server, upstream, url
+from tests.test_model_faults import assert_true, said, server, upstream
 from tests.test_rolling import folds, reasons
 from tests.test_summarizer import assert_nothing_lost
 from tests.upstream import Upstream, step
 
-__all__ = ["empty", "server", "upstream", "url"]  # fixtures
+__all__ = ["server", "upstream"]  # fixtures
 
 MODELS = ("gpt-5", "claude-x", "llama", None)
 PRESETS = ("default", "rolling", "chain", "chunked", "layered", "engine")
