@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import shutil
+import socket
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ import pytest
 from infold import Memory
 from infold.messages import parse
 from infold.tokens import count, message_tokens
+from tests.upstream import Upstream
 
 START = 1_767_225_600_000  # 2026-01-01, in milliseconds
 
@@ -82,3 +84,25 @@ def url(empty: Path, tmp_path: Path) -> str:
 def memory(url: str) -> Iterator[Memory]:
     with Memory(url, clock=ticking_clock(), ids=counted_ids()) as opened:
         yield opened
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Upstream]:
+    """A scripted provider, one for all tests of a module."""
+    with Upstream() as started:
+        yield started
+
+
+@pytest.fixture
+def upstream(server: Upstream) -> Upstream:
+    """The provider without script and without requests."""
+    server.reset()
+    return server
+
+
+@pytest.fixture
+def nobody() -> Iterator[str]:
+    """The address of a server that is not there."""
+    with socket.socket() as bound:
+        bound.bind(("127.0.0.1", 0))
+        yield f"http://127.0.0.1:{bound.getsockname()[1]}/v1"

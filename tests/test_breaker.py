@@ -12,10 +12,7 @@ from infold.models.caller import BACKOFF, FAILURES, MOST_PAUSE, MOST_WAIT, PAUSE
 from infold.models.clients import Ask
 from infold.models.errors import BadAnswerError, DeniedError, ModelError, TooLargeError, TransportError
 from infold.models.spec import Model
-from tests.test_model_faults import nobody, server, upstream
 from tests.upstream import Step, Upstream, step
-
-__all__ = ["nobody", "server", "upstream"]  # fixtures
 
 ASK = Ask("You keep the memory.", "<messages>\n[1] user: My ticket is FACT-1201.\n</messages>", {}, "items.v1@0", 500)
 

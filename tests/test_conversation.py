@@ -14,10 +14,8 @@ from infold.messages import parse
 from infold.records import ActionItem, SummaryContext, SummaryRecord
 from infold.tokens import count
 from tests.conftest import assistant, call, result, user, words
-from tests.test_model_faults import assert_true, nobody, said, server, upstream
+from tests.test_model_faults import assert_true, said
 from tests.upstream import Step, Upstream, step
-
-__all__ = ["nobody", "server", "upstream"]  # fixtures
 
 TALK = [said(number) for number in range(1, 9)]
 

@@ -13,6 +13,7 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -28,10 +29,10 @@ INSTANTS = 50
 Child = subprocess.Popen[str]
 
 
-@pytest.fixture(scope="module")
-def child() -> Iterator[Child]:
+def children(module: str) -> Iterator[Child]:
+    """A process that forks another for each job it is told."""
     process = subprocess.Popen(
-        [sys.executable, "-m", "tests.crash_child"],
+        [sys.executable, "-m", module],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
@@ -41,11 +42,19 @@ def child() -> Iterator[Child]:
     process.communicate()
 
 
-def start(child: Child, path: Path, preset: str, wait: bool, failpoint: str = "") -> int:
+@pytest.fixture(scope="module")
+def child() -> Iterator[Child]:
+    yield from children("tests.crash_child")
+
+
+def tell(child: Child, job: dict[str, Any]) -> None:
     assert child.stdin is not None
-    job = {"url": f"sqlite:///{path}", "preset": preset, "wait": wait, "last": LAST, "failpoint": failpoint}
     child.stdin.write(json.dumps(job) + "\n")
     child.stdin.flush()
+
+
+def start(child: Child, path: Path, preset: str, wait: bool, failpoint: str = "") -> int:
+    tell(child, {"url": f"sqlite:///{path}", "preset": preset, "wait": wait, "last": LAST, "failpoint": failpoint})
     return int(line_of(child).removeprefix("pid "))
 
 

@@ -12,12 +12,10 @@ import pytest
 from infold import Chat, Memory, Model, Policy, SummarizationConfig, SummarizerError, preset
 from infold.models import caller
 from tests.test_model_crash import active, due, wait_until
-from tests.test_model_faults import assert_true, server, talk, upstream, verdicts
+from tests.test_model_faults import assert_true, talk, verdicts
 from tests.test_model_folds import CHUNKED, opened, until_fold, written
 from tests.test_summarizer import assert_nothing_lost, failures
 from tests.upstream import Upstream, step
-
-__all__ = ["server", "upstream"]  # fixtures
 
 
 def assert_cites_its_sources(chat: Chat) -> None:

@@ -19,30 +19,20 @@ import pytest
 
 from infold import Chat, Memory
 from tests.model_child import open_memory
-from tests.test_model_faults import assert_true, said, server, talk, upstream
+from tests.test_crash import Child, children, line_of, tell
+from tests.test_model_faults import assert_true, said, talk
 from tests.test_summarizer import assert_nothing_lost, fold_rows
 from tests.upstream import Upstream, step
-
-__all__ = ["server", "upstream"]  # fixtures
 
 KINDS = [("rolling", False, 8192), ("default", False, 400), ("chain", False, 400), ("chain", True, 400)]
 IDS = ["rolling", "default", "chain", "chain in line"]
 COMMIT = ("model.answered", "fold.proposed", "fold.written", "fold.items", "fold.advanced", "fold.recorded")
 PATIENCE = 30
-Child = subprocess.Popen[str]
 
 
 @pytest.fixture(scope="module")
 def child() -> Iterator[Child]:
-    process = subprocess.Popen(
-        [sys.executable, "-m", "tests.model_child"],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-        cwd=Path(__file__).parent.parent,
-    )
-    yield process
-    process.communicate()
+    yield from children("tests.model_child")
 
 
 def job(url: str, server: str, preset: str = "rolling", window: int = 8192, **more: Any) -> dict[str, Any]:
@@ -50,20 +40,6 @@ def job(url: str, server: str, preset: str = "rolling", window: int = 8192, **mo
         "url": url, "server": server, "preset": preset, "window": window, "wait": False, "prefix": "m", "failpoint": "",
         "alone": True, **more,
     }  # fmt: skip
-
-
-def start(child: Child, job: dict[str, Any]) -> None:
-    assert child.stdin is not None
-    child.stdin.write(json.dumps(job) + "\n")
-    child.stdin.flush()
-
-
-def line_of(child: Child) -> str:
-    assert child.stdout is not None
-    line = child.stdout.readline().strip()
-    assert line, "the child process is gone"
-    assert not line.startswith("error"), json.loads(line.removeprefix("error "))
-    return line
 
 
 def printed_until(child: Child, last: str) -> list[str]:
@@ -119,7 +95,7 @@ def test_F9_killed_while_the_model_thinks(
 ) -> None:
     last = due(preset, window)
     upstream.script(["timeout"])
-    start(child, job(url, upstream.url, preset, window, wait=wait, last=last))
+    tell(child, job(url, upstream.url, preset, window, wait=wait, last=last))
     pid = int(line_of(child).removeprefix("pid "))
     wait_until(upstream.requests)
     os.kill(pid, signal.SIGKILL)
@@ -141,7 +117,7 @@ def test_F9_killed_between_the_answer_and_its_commit(
 ) -> None:
     last = due(preset, window)
     hits = 1 if preset == "chain" or point == "model.answered" else 2  # the first fold is the instant one
-    start(child, job(url, upstream.url, preset, window, wait=wait, last=last, failpoint=f"{point}:{hits}"))
+    tell(child, job(url, upstream.url, preset, window, wait=wait, last=last, failpoint=f"{point}:{hits}"))
     assert "done m" not in printed_until(child, "ended"), f"{point} was not reached"
     assert len(upstream.requests()) == 1
     assert_recovers(url, upstream, preset, last)
@@ -158,7 +134,7 @@ def test_F9_while_one_process_waits_for_the_model_another_does_not_ask(
     child: Child, upstream: Upstream, url: str
 ) -> None:
     upstream.script([step("good:slow", seconds=2)])
-    start(child, job(url, upstream.url, last=12))
+    tell(child, job(url, upstream.url, last=12))
     wait_until(upstream.requests)
     with open_memory(job(url, upstream.url)) as memory:
         chat = memory.chat("c")
@@ -174,7 +150,7 @@ def test_F9_while_one_process_waits_for_the_model_another_does_not_ask(
 
 def test_F9_the_lease_of_a_dead_process_is_taken_over(child: Child, upstream: Upstream, url: str) -> None:
     upstream.script(["timeout"])
-    start(child, job(url, upstream.url, last=12))
+    tell(child, job(url, upstream.url, last=12))
     pid = int(line_of(child).removeprefix("pid "))
     wait_until(upstream.requests)
     with open_memory(job(url, upstream.url)) as memory:
@@ -196,7 +172,7 @@ def test_F9_two_processes_fold_one_chat(
     with Memory(url) as memory:
         memory.chat("c", preset=preset, context_window=window)
     for prefix in "ab":
-        start(child, job(url, upstream.url, preset, window, wait=wait, prefix=prefix, last=40, alone=False))
+        tell(child, job(url, upstream.url, preset, window, wait=wait, prefix=prefix, last=40, alone=False))
     printed: list[str] = []
     while sum(line.startswith("done") for line in printed) < 2:
         printed.append(line_of(child))

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import re
-import socket
 import time
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -77,26 +75,6 @@ NEVER = (
     "many more statements", "talked about several", "They talked", "I'm sorry", "can't help", "It works", "You keep",
     "You are an expert", "JSON", "schema", "user (", "assistant (", "user:", "assistant:",
 )  # fmt: skip
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[Upstream]:
-    with Upstream() as started:
-        yield started
-
-
-@pytest.fixture
-def upstream(server: Upstream) -> Upstream:
-    server.reset()
-    return server
-
-
-@pytest.fixture
-def nobody() -> Iterator[str]:
-    """The address of a server that is not there."""
-    with socket.socket() as bound:
-        bound.bind(("127.0.0.1", 0))
-        yield f"http://127.0.0.1:{bound.getsockname()[1]}/v1"
 
 
 def said(number: int) -> dict[str, Any]:

@@ -15,12 +15,10 @@ from infold import Chat, Memory, Model, SummarizationConfig, preset
 from infold.tokens import count
 from tests.conftest import assistant, call, result, user, words
 from tests.test_model_crash import active, bodies, due
-from tests.test_model_faults import assert_true, said, server, talk, upstream, verdicts
+from tests.test_model_faults import assert_true, said, talk, verdicts
 from tests.test_rolling import folds
 from tests.test_summarizer import assert_nothing_lost, failures, fold_rows
 from tests.upstream import Upstream, step
-
-__all__ = ["server", "upstream"]  # fixtures
 
 WINDOW = 400
 CHUNKED = preset("chunked", {}, chunk_tokens=200)

@@ -7,11 +7,9 @@ import pytest
 from infold import Chat, Memory, Model
 from infold.models import caller
 from tests.test_model_crash import active
-from tests.test_model_faults import assert_true, nobody, said, server, upstream
+from tests.test_model_faults import assert_true, said
 from tests.test_summarizer import assert_nothing_lost, failures
 from tests.upstream import Upstream, step
-
-__all__ = ["nobody", "server", "upstream"]  # fixtures
 
 KINDS = [("rolling", False, 8192), ("rolling", True, 8192), ("default", False, 400), ("chain", True, 400)]
 IDS = ["rolling", "rolling in line", "default", "chain in line"]

@@ -12,12 +12,10 @@ from infold import AsyncMemory, Memory, Model, preset
 from infold.tokens import count
 from tests.conftest import words
 from tests.test_model_crash import active
-from tests.test_model_faults import assert_true, said, server, talk, upstream, verdicts
+from tests.test_model_faults import assert_true, said, talk, verdicts
 from tests.test_model_folds import written
 from tests.test_summarizer import assert_nothing_lost, failures
 from tests.upstream import Upstream, step
-
-__all__ = ["server", "upstream"]  # fixtures
 
 PRESETS = ("default", "rolling", "chain", "chunked", "layered", "engine")
 

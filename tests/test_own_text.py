@@ -18,10 +18,8 @@ from infold.items import Item
 from infold.marks import without_own
 from infold.messages import parse
 from tests.conftest import assistant, call, result, user, words
-from tests.test_model_faults import said, server, upstream
+from tests.test_model_faults import said
 from tests.upstream import Upstream
-
-__all__ = ["server", "upstream"]  # fixtures
 
 PRESETS = ("default", "rolling", "chain", "chunked", "layered", "engine")
 LAYOUTS = (ITEMS, RECORD, TURNS)

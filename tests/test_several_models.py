@@ -10,12 +10,10 @@ import pytest
 from infold import Chat, Memory, preset
 from tests.conftest import assistant, counted_ids, ticking_clock, user, words
 from tests.test_model_crash import active
-from tests.test_model_faults import assert_true, said, server, upstream
+from tests.test_model_faults import assert_true, said
 from tests.test_rolling import folds, reasons
 from tests.test_summarizer import assert_nothing_lost
 from tests.upstream import Upstream, step
-
-__all__ = ["server", "upstream"]  # fixtures
 
 MODELS = ("gpt-5", "claude-x", "llama", None)
 PRESETS = ("default", "rolling", "chain", "chunked", "layered", "engine")

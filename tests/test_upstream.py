@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import http.client
 import json
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -41,18 +40,6 @@ Assistant: I will not go over 600.
 Turn 2:
 User: Let's meet Anna on 4 June.
 === END_NEW_TURNS ==="""
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[Upstream]:
-    with Upstream() as started:
-        yield started
-
-
-@pytest.fixture
-def upstream(server: Upstream) -> Upstream:
-    server.reset()
-    return server
 
 
 def post(

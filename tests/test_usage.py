@@ -12,10 +12,8 @@ from infold import Memory, Model
 from infold.ledger.rows import Call
 from infold.models import caller
 from infold.reports import usage
-from tests.test_model_faults import nobody, server, talk, upstream
+from tests.test_model_faults import talk
 from tests.upstream import Upstream, step
-
-__all__ = ["nobody", "server", "upstream"]  # fixtures
 
 REPLY = '{"items": [{"section": "facts", "text": "Leg 1 runs on ticket FACT-1201", "sources": ["1"]}]}'
 

@@ -25,7 +25,7 @@ import sys
 import threading
 import time
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from types import TracebackType
@@ -332,10 +332,3 @@ class Upstream:
 
 if __name__ == "__main__":
     main()
-else:
-    import pytest
-
-    @pytest.fixture
-    def upstream() -> Iterator[Upstream]:
-        with Upstream() as started:
-            yield started

@@ -85,7 +85,7 @@ class Written:
     """Memory after it."""
     last: int = 0
     """Position up to which messages were read."""
-    second: tuple[Candidate, ...] = ()
+    second: Sequence[Candidate] = ()
     """The lines of a shorter rewrite, where the first was over its cap."""
     model: str | None = None
     prompt: str | None = None
@@ -190,14 +190,14 @@ class Writer:
         for author in left:
             try:
                 proposal, lines, own = self._ask(author, task, found, whole, log)
-                second = self._shorter(author, task, lines[:own], policy, log)
+                second = self._shorter(author, task, _counted(lines[:own], task, found), policy, log)
             except Exception as error:
                 failure = error
                 _note(author, error)
                 if isinstance(error, AnswerError | RejectedError | BadAnswerError):  # it would say the same again
                     self._answers.put(self._chat, author.label, task.key, proposal=None)
                 continue
-            change = fold_text(written.items, _counted(lines, task), found, policy, job.fold, whole)
+            change = fold_text(written.items, _counted(lines, task, found), found, policy, job.fold, whole)
             written.items = change.items
             written.last = part[-1].seq if part else written.last
             written.passes += 1
@@ -213,9 +213,7 @@ class Writer:
     ) -> tuple[Proposal, tuple[Candidate, ...], int]:
         """An author's proposal, the lines after the gate, and how many of them are not carried over."""
         key = (self._chat, author.label, task.key)
-        prepare(
-            task.messages, task.memory, pins=task.pins, found=found
-        )  # so that the verdict is quick once it is asked for
+        prepare(task.messages, task.memory, pins=task.pins, found=found)  # while there is time
         proposal = self._answers.get(*key) or author.write(task, log.calls)
         verdict = judge(
             proposal.lines, task.messages, task.memory, pins=task.pins, found=found, cap=2 * task.cap, whole=whole,
@@ -234,8 +232,8 @@ class Writer:
         return proposal, verdict.lines, len(verdict.lines) - carried
 
     def _shorter(
-        self, author: Author, task: Task, lines: tuple[Candidate, ...], policy: Policy, log: Log
-    ) -> tuple[Candidate, ...]:
+        self, author: Author, task: Task, lines: Sequence[Candidate], policy: Policy, log: Log
+    ) -> Sequence[Candidate]:
         """A chain's second pass where a summary is over its cap; elsewhere the least durable lines give way."""
         tokens = _tokens(lines)
         if not policy.max_depth or tokens <= task.cap:
@@ -250,13 +248,13 @@ class Writer:
                     tokens=line_tokens(line.text),
                     rewrites=line.rewrites,
                 )
-                for at, line in enumerate(_counted(lines, task))
+                for at, line in enumerate(lines)
             )
             again = replace(task, memory=known, messages=(), depth=task.depth + 1, tokens=0)
             _, shorter, _ = self._ask(author, again, (), False, log)
             tokens = _tokens(shorter)
             if tokens <= task.cap:
-                return tuple(_counted(shorter, again))
+                return _counted(shorter, again, ())
         raise RejectedError(f"the summary has {tokens} tokens, more than its cap of {task.cap}")
 
 
@@ -282,10 +280,10 @@ def _tokens(lines: Sequence[Candidate]) -> int:
     return count(render([Item(str(at), line.section, line.text, ()) for at, line in enumerate(lines)]))
 
 
-def _counted(lines: Sequence[Candidate], task: Task) -> list[Candidate]:
+def _counted(lines: Sequence[Candidate], task: Task, found: Sequence[Candidate]) -> list[Candidate]:
     """Lines with the number of rewrites between them and the messages; what was extracted or kept has its own."""
     read = {message.seq for message in task.messages}
-    extracted = {normal(candidate.text) for message in task.messages for candidate in extract(message)}
+    extracted = {normal(candidate.text) for candidate in found}
     kept = {normal(item.text): item for item in task.memory}
     counted = []
     for line in lines:
