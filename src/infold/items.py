@@ -70,6 +70,11 @@ class Candidate:
     """Words that speak of something bygone; they overturn a decision where they name it."""
     rewrites: int = 0
     """As in an item."""
+    kind: str = ""
+    """What its reader took it for: preference, biography, fact, constraint, goal, commitment, question, decision, reversal,
+    artifact; empty where nobody said."""
+    said: str = ""
+    """The sentence it was read from."""
 
 
 def line_tokens(text: str) -> int:

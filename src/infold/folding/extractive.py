@@ -80,7 +80,9 @@ def _extract(message: Message) -> list[Candidate]:
     sources = (message.seq,) if message.seq else ()
     if message.role == "tool":
         line = tool_line(without_own(message.text)[:TOOL_CHARS])
-        return [Candidate("artifacts", line, sources, confidence=TOOL_CONFIDENCE)] if line else []
+        if not line:
+            return []
+        return [Candidate("artifacts", line, sources, confidence=TOOL_CONFIDENCE, kind="artifact")]
     reader = _Reader(message, sources)
     for sentence in _joined(sentences(clean(without_own(message.text)[:READ_CHARS]))):
         reader.read(sentence)
@@ -139,7 +141,7 @@ class _Reader:
             kind, line = read_abroad(text, low, said, text.endswith(("?", "？")), self.at)
             if kind:
                 gone = low[:_REMEMBERED] if kind == "reversal" else ""
-                self._add(_SECTION[kind], line, kind in _LASTING, gone, confidence=FOREIGN_CONFIDENCE)
+                self._add(_SECTION[kind], line, kind, sentence, gone, confidence=FOREIGN_CONFIDENCE)
             return
         if text.endswith("?") and "remember" in said and bygone(low):
             self.overturned = sentence  # "Remember how I wanted X? It's Y now."
@@ -194,7 +196,8 @@ class _Reader:
         self._add(
             section,
             line,
-            reading.kind in _LASTING,
+            reading.kind,
+            sentence,
             gone,
             reading.closes,
             1 / (1 + math.exp(-reading.value / 2)),
@@ -206,14 +209,20 @@ class _Reader:
         self,
         section: str,
         line: str,
-        fact: bool,
-        gone: str,
+        kind: str = "",
+        said: str = "",
+        gone: str = "",
         closes: bool = False,
         confidence: float = 1.0,
         tentative: bool = False,
         doubts: str = "",
     ) -> None:
-        self.found.append(Candidate(section, line, self.sources, fact, gone, closes, confidence, tentative, doubts))
+        fact = kind in _LASTING
+        self.found.append(
+            Candidate(
+                section, line, self.sources, fact, gone, closes, confidence, tentative, doubts, kind=kind, said=said
+            )
+        )
 
     def _close(self, sentence: str) -> None:
         said = " ".join(sorted(words(sentence) - GENERIC)[:16])
@@ -224,7 +233,7 @@ class _Reader:
         """What is worth a line only where it changes a decision that memory knows."""
         if telling(words(line)):
             sure = 1 / (1 + math.exp(-reading.value / 2))
-            self._add(CLOSING, line, False, "", reading.closes, sure, doubts=sentence[: 2 * _REMEMBERED].lower())
+            self._add(CLOSING, line, closes=reading.closes, confidence=sure, doubts=sentence[: 2 * _REMEMBERED].lower())
         elif reading.closes:
             self._close(sentence)
 
