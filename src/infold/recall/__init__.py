@@ -1,0 +1,1 @@
+"""Finding older messages for a question: offline, without a model, without a database. Pure."""

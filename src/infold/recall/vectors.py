@@ -1,0 +1,87 @@
+"""Vectors of texts, and words near each other in meaning. Loads its weights at first use; nothing is downloaded."""
+
+from __future__ import annotations
+
+import functools
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float32]
+
+
+class Embedder(Protocol):
+    """What recall needs of an embedder."""
+
+    def embed(self, texts: list[str]) -> Floats:
+        """One row a text, of any length."""
+        ...
+
+    def near(self, words: list[str]) -> list[list[tuple[str, float]]]:
+        """For each word, others that mean something alike, with a weight between 0 and 1, nearest first; may be none."""
+        ...
+
+
+def packed(vectors: Floats) -> NDArray[np.int8]:
+    """Vectors as they are stored: one byte a number, the largest of each row 127 or -127; zeros stay zeros."""
+    largest = np.abs(vectors).max(axis=1, keepdims=True, initial=0)
+    return np.asarray(np.rint(vectors * (127 / np.maximum(largest, 1e-9))), np.int8)
+
+
+def unit(vectors: Floats) -> Floats:
+    """Vectors of length 1; zeros stay zeros."""
+    length = np.sqrt(np.einsum("...i,...i->...", vectors, vectors))[..., None]
+    return np.asarray(vectors / np.maximum(length, 1e-9), np.float32)
+
+
+class WordLlamaEmbedder:
+    """256 numbers a text from the static vectors that wordllama carries in its wheel."""
+
+    _CLOSE = 0.55
+    _MOST = 24
+    _NUMBERS = 64  # the first ones carry most: the model was trained so
+    _REMEMBERED = 8192
+
+    def __init__(self) -> None:
+        import wordllama
+
+        folder = Path(wordllama.__file__).parent
+        self._model: Any = wordllama.WordLlama.load(cache_dir=folder, disable_download=True)
+        self._found: dict[str, list[tuple[str, float]]] = {}
+
+    def embed(self, texts: list[str]) -> Floats:
+        """One row a text; an empty text is a row of zeros."""
+        if not texts:
+            return np.zeros((0, self._model.embedding.shape[1]), np.float32)
+        found = np.asarray(self._model.embed(texts), np.float32)
+        empty = [at for at, text in enumerate(texts) if not text.strip()]
+        found[empty] = 0
+        return np.nan_to_num(found)
+
+    def near(self, words: list[str]) -> list[list[tuple[str, float]]]:
+        """Whole words of the vocabulary near each word."""
+        fresh = [word for word in dict.fromkeys(words) if word not in self._found]
+        if len(self._found) + len(fresh) > self._REMEMBERED:
+            self._found.clear()
+            fresh = list(dict.fromkeys(words))
+        if fresh:
+            known, vectors, middle = self._vocabulary
+            alike = unit(self.embed(fresh) - middle)[:, : self._NUMBERS]
+            for word, values in zip(fresh, unit(alike) @ vectors.T, strict=True):
+                close = np.flatnonzero(values > self._CLOSE)
+                close = close[np.argsort(-values[close], kind="stable")][: self._MOST]
+                self._found[word] = [(known[at], float(values[at])) for at in close]
+        return [self._found[word] for word in words]
+
+    @functools.cached_property
+    def _vocabulary(self) -> tuple[list[str], Floats, Floats]:
+        """The whole words the model knows, their vectors around their middle, and that middle."""
+        every: dict[str, int] = self._model.tokenizer.get_vocab()
+        whole = sorted(
+            (piece[1:], at) for piece, at in every.items() if piece[0] == "▁" and piece[1:].islower() and len(piece) > 3
+        )
+        vectors = np.asarray(self._model.embedding, np.float32)[[at for _, at in whole]]
+        middle = vectors.mean(axis=0)
+        return [word for word, _ in whole], unit(unit(vectors - middle)[:, : self._NUMBERS]), middle

@@ -1,0 +1,3 @@
+"""What each signal weighs."""
+
+WEIGHTS = {"first": 1.0}

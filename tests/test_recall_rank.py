@@ -1,0 +1,292 @@
+"""Recall without a database: reading questions, ranking, cutting long messages, and filling a budget."""
+
+from __future__ import annotations
+
+import random
+import zlib
+from datetime import UTC, date, datetime, timedelta
+
+import pytest
+
+np = pytest.importorskip("numpy")
+
+from infold.recall.corpus import LONGEST, Corpus  # noqa: E402
+from infold.recall.dates import Span, times  # noqa: E402
+from infold.recall.pack import Shown, about, pack, render  # noqa: E402
+from infold.recall.passages import WHOLE, passages  # noqa: E402
+from infold.recall.query import read  # noqa: E402
+from infold.recall.segment import Said, Segment, segment  # noqa: E402
+from infold.recall.rank import Ranked, rank  # noqa: E402
+from infold.recall.vectors import Floats, packed  # noqa: E402
+from infold.recall.words import root, terms, words  # noqa: E402
+
+START = int(datetime(2024, 3, 4, 9, tzinfo=UTC).timestamp() * 1000)
+DAY = 24 * 3600 * 1000
+
+
+class Hashed:
+    """An embedder of the tests: each word a direction of its own, "canine" near "dog"."""
+
+    def embed(self, texts: list[str]) -> Floats:
+        found: Floats = np.zeros((len(texts), 64), np.float32)
+        for row, text in enumerate(texts):
+            for word in words(text):
+                found[row] += np.random.default_rng(zlib.crc32(word.encode())).standard_normal(64).astype(np.float32)
+        return found
+
+    def near(self, words: list[str]) -> list[list[tuple[str, float]]]:
+        return [[("canine", 0.8)] if word == "dog" else [] for word in words]
+
+
+TALK = [
+    (0, "Ann", "Morning! How did the move go?"),
+    (0, "Bob", "Fine, the piano got a scratch, though. The movers from Blue Van paid 80 euros."),
+    (0, "Ann", "Oh no. Is it still in tune?"),
+    (0, "Bob", "Hardly. A tuner comes next Tuesday."),
+    (20, "Ann", "A canine moved in with us, she is called Juno."),
+    (20, "Bob", "Lovely! What breed is she?"),
+    (20, "Ann", "Half terrier, half mystery."),
+    (45, "Bob", "I enrolled in a welding course on Monday."),
+    (45, "Ann", "Brave, sparks frighten me."),
+    (80, "Ann", "My sister got engaged, the wedding is in Porto."),
+    (80, "Bob", "Congratulations to her! When do you fly?"),
+    (80, "Ann", "In two weeks, with Juno in the cabin."),
+]
+
+
+def said(talk: list[tuple[int, str, str]] = TALK) -> list[Said]:
+    return [Said(at + 1, text, who, START + day * DAY + at * 60_000) for at, (day, who, text) in enumerate(talk)]
+
+
+def laid_out(messages: list[Said], size: int = 1000) -> Corpus:
+    corpus = Corpus()
+    for first in range(0, len(messages), size):
+        corpus.extend(segment(messages[first : first + size], Hashed()))
+    return corpus
+
+
+def ask(question: str, messages: list[Said], asker: str = "") -> list[Ranked]:
+    corpus = laid_out(messages)
+    at = messages[-1].at + DAY if messages else 0
+    return rank(corpus, read(question, tuple(corpus.speakers), at, asker), Hashed())
+
+
+def shown(question: str, budget: int, messages: list[Said], asker: str = "") -> list[Shown]:
+    return pack(ask(question, messages, asker), {message.seq: message.text for message in messages}, budget)
+
+
+@pytest.mark.parametrize(
+    ("question", "seq"),
+    [
+        ("When did Bob enrol in welding?", 8),
+        ("How much did the movers pay?", 2),
+        ("Which dog does Ann have?", 5),  # by a word near in meaning
+        ("Where is the wedding of Ann's sister?", 10),
+        ("What instrument tuner comes to Bob?", 4),
+    ],
+)
+def test_the_message_that_answers_comes_first(question: str, seq: int) -> None:
+    assert seq in [item.seq for item in ask(question, said())[:2]]
+
+
+def test_the_answer_to_a_matching_question_is_found_beside_it() -> None:
+    assert 7 in [item.seq for item in ask("What breed is Ann's Juno?", said())[:3]]
+
+
+def test_who_is_asked_about() -> None:
+    known = ("Ann", "Bob")
+    assert read("What did Ann's sister do?", known).speakers == {"Ann"}
+    assert read("What do Ann and Bob share?", known).speakers == frozenset()
+    assert read("What did I tell you about the piano?", ("assistant", "user"), asker="user").speakers == {"user"}
+    assert read("Which tuner did you recommend?", ("assistant", "user"), asker="user").speakers == {"assistant"}
+    assert read("Who comes?", ("assistant", "user"), asker="user").speakers == frozenset()
+    assert "ann" not in read("What did Ann paint?", known).words
+
+
+def test_what_is_asked_for() -> None:
+    assert read("When did she leave?").when
+    assert read("How many pianos?").many
+    assert read("Which city is it?").name
+    plain = read("Tell me about welding")
+    assert (plain.when, plain.many, plain.name) == (False, False, False)
+
+
+ASKED = int(datetime(2024, 6, 12, 15, tzinfo=UTC).timestamp() * 1000)  # a Wednesday
+
+
+@pytest.mark.parametrize(
+    ("question", "first", "last"),
+    [
+        ("What happened on 5 May 2023?", "2023-05-05", "2023-05-05"),
+        ("What happened on May 5th, 2023?", "2023-05-05", "2023-05-05"),
+        ("What happened in May 2023?", "2023-05-01", "2023-05-31"),
+        ("What happened on 2023-05-05?", "2023-05-05", "2023-05-05"),
+        ("What did we do in 2023?", "2023-01-01", "2023-12-31"),
+        ("Where did we go last May?", "2024-05-01", "2024-05-31"),
+        ("Where did we go last August?", "2023-08-01", "2023-08-31"),
+        ("What did I say yesterday?", "2024-06-11", "2024-06-11"),
+        ("What did I say last week?", "2024-06-03", "2024-06-09"),
+        ("What did I say last Friday?", "2024-06-07", "2024-06-07"),
+        ("What did I say two weeks ago?", "2024-05-26", "2024-06-01"),
+        ("What did I say 3 days ago?", "2024-06-09", "2024-06-09"),
+        ("Where were we last summer?", "2024-06-01", "2024-08-31"),
+        ("Where were we in the winter of 2022?", "2022-12-01", "2023-02-28"),
+        ("What was on 10 June?", "2024-06-10", "2024-06-10"),
+        ("What was on 20 June?", "2023-06-20", "2023-06-20"),
+    ],
+)
+def test_times_in_questions(question: str, first: str, last: str) -> None:
+    assert times(question, ASKED).spans == (Span(date.fromisoformat(first), date.fromisoformat(last)),)
+
+
+def test_times_that_are_none_or_open() -> None:
+    assert times("It may march on, decently", ASKED).spans == ()
+    assert times("Who sang in May?", ASKED).months == (5,)
+    assert times("What did I say yesterday?").spans == ()
+    assert times("On 31 February 2023 or 2023-13-45", ASKED).spans in (
+        (),
+        (Span(date(2023, 1, 1), date(2023, 12, 31)),),
+    )
+    assert "May" not in times("Who sang in May 2023?", ASKED).text
+    assert times("What was said 999 years ago?", ASKED).spans
+
+
+def test_a_time_in_the_question_prefers_what_was_said_then() -> None:
+    talk = [(day, "Ann", "We had dinner at the harbour again.") for day in (0, 40, 80)]
+    assert ask("Where was dinner in April 2024?", said(talk))[0].seq == 2
+
+
+def test_the_same_every_time_and_in_any_order() -> None:
+    messages = said()
+    one = shown("What about the piano?", 60, messages)
+    assert one == shown("What about the piano?", 60, messages)
+    mixed = messages[:]
+    random.Random(1).shuffle(mixed)
+    assert one == shown("What about the piano?", 60, mixed)
+
+
+def test_of_equals_the_newer_comes_first() -> None:
+    talk = [(day, "Ann", "xyzzy") for day in (0, 20, 40)]
+    assert [item.seq for item in ask("plugh", said(talk))] == [3, 2, 1]
+
+
+@pytest.mark.parametrize("budget", [0, 1, 5, 12, 30, 77, 200, 5000])
+def test_never_over_budget(budget: int) -> None:
+    messages = said([*TALK, (90, "Bob", "piano " * 900)])
+    for count in (about, len, lambda text: len(text.split())):
+        found = pack(ask("piano in tune?", messages), {m.seq: m.text for m in messages}, budget, count)
+        assert not found or count(render(found)) <= budget
+
+
+def test_a_larger_budget_shows_all_in_order() -> None:
+    found = shown("piano", 10_000, said())
+    assert [item.seq for item in found] == list(range(1, 13))
+    assert all(item.whole for item in found)
+    assert render(found).startswith("2024-03-04:\nAnn: Morning!")
+
+
+def test_long_messages_are_shown_by_the_passage_that_matters() -> None:
+    filler = [
+        f"Paragraph {at} speaks of weather and little else, as paragraphs of this sort will do." for at in range(60)
+    ]
+    filler[41] = "The spare key of the boathouse hangs behind the blue clock."
+    messages = said([*TALK, (90, "Bob", " ".join(filler)), (91, "Ann", "Thanks for the long letter!")])
+    found = {item.seq: item for item in shown("Where is the spare key of the boathouse?", 220, messages)}
+    assert "behind the blue clock" in found[13].text
+    assert not found[13].whole
+    assert about(found[13].text) >= 60
+    assert found[13].text == messages[12].text[found[13].start : found[13].end]
+
+
+@pytest.mark.parametrize("size", [0, 1, WHOLE, WHOLE + 1, 1201, 5000, 50_000])
+@pytest.mark.parametrize("text", ["word and so on. ", "x", "漢字。", "a\n\n"])
+def test_passages_partition_a_text(size: int, text: str) -> None:
+    whole = (text * size)[:size]
+    found = passages(whole)
+    assert "".join(whole[part.start : part.end] for part in found) == whole
+    if size > WHOLE:
+        assert all(240 <= part.end - part.start <= WHOLE + 100 for part in found)
+
+
+def test_nothing_to_search_and_nothing_asked() -> None:
+    assert ask("anything?", []) == []
+    assert pack([], {}, 100) == []
+    for question in ("", "?", "the of and", " \n", "Ann", "\ud800", "🙂"):
+        assert len(ask(question, said())) == len(TALK)
+    assert len(ask("piano", said([(0, "", ""), (0, "", "   "), (0, "Ann", "🙂")]))) == 3
+
+
+def test_undated_and_unnamed_messages() -> None:
+    messages = [Said(at + 1, text) for at, (_, _, text) in enumerate(TALK)]
+    found = shown("Who got engaged?", 30, messages)
+    assert 10 in [item.seq for item in found]
+    assert ":" not in render(found)
+
+
+def test_repeated_and_forgotten_messages_are_passed_over() -> None:
+    messages = said([(day, "Ann", "The piano is out of tune.") for day in range(9)])
+    ranked = ask("piano", messages)
+    assert len(pack(ranked, {m.seq: m.text for m in messages}, 500)) == 1
+    assert pack(ranked, {}, 500) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "question"),
+    [
+        ("Die Prüfung in Straßenbau habe ich bestanden.", "Straßenbau Prüfung?"),
+        ("Мы переехали в Казань весной.", "Казань"),
+        ("我们明天去上海看展览。", "上海"),
+        ("昨日は新しい自転車を買いました。", "自転車"),
+        ("J’ai perdu l’écharpe bleue.", "écharpe"),
+    ],
+)
+def test_other_languages(text: str, question: str) -> None:
+    messages = said([*TALK, (85, "Bob", text)])
+    assert ask(question, messages)[0].seq == 13
+
+
+def test_words_and_their_forms() -> None:
+    assert root("recommendations") == root("recommended") == root("recommend")
+    assert words("The cat's whiskers, don't you know?") == ["cat", "whiskers", "know"]
+    assert words("上海展") == ["上海", "海展"]
+    assert terms("").dtype == np.uint32
+
+
+def test_sessions_end_with_a_silence_or_when_they_are_too_long() -> None:
+    corpus = laid_out(said())
+    assert corpus.first.tolist() == [0, 4, 7, 9]
+    endless = [Said(at, "word", "Ann", START + at) for at in range(1, 3 * LONGEST + 2)]
+    assert len(laid_out(endless).firsts) == 4
+
+
+def test_vectors_in_bytes() -> None:
+    found = packed(np.array([[0.5, -1, 0.25], [0, 0, 0]], np.float32))
+    assert found.dtype == np.int8
+    assert found.tolist() == [[64, -127, 32], [0, 0, 0]]
+
+
+def test_any_talk_fits_any_budget() -> None:
+    chance = random.Random(5)
+    pool = "piano tune dog Juno wedding Porto welding course 漢字 größer 12 🙂 next week\n harbour van".split(" ")
+    for _ in range(40):
+        talk = [
+            (
+                chance.randrange(60),
+                chance.choice(["Ann", "Bob", ""]),
+                " ".join(chance.choices(pool, k=chance.choice([0, 3, 20, 400]))),
+            )
+            for _ in range(chance.randrange(1, 30))
+        ]
+        messages = said(sorted(talk, key=lambda one: one[0]))
+        budget = chance.randrange(0, 800)
+        found = shown(" ".join(chance.choices(pool, k=4)) + "?", budget, messages)
+        assert about(render(found)) <= budget or not found
+        assert [item.seq for item in found] == sorted(item.seq for item in found)
+        assert all(item.text == messages[item.seq - 1].text[item.start : item.end] for item in found)
+
+
+def test_years_at_the_edge() -> None:
+    far = int((datetime(9999, 12, 31, tzinfo=UTC) - datetime(1970, 1, 1, tzinfo=UTC)) / timedelta(milliseconds=1))
+    messages = [Said(1, "piano", "Ann", far), Said(2, "piano", "Bob", 10**18), Said(3, "piano", "Bob", -(10**18))]
+    assert len(ask("piano last week in May 1999?", messages)) == 3
+    assert render(shown("piano", 50, messages))
