@@ -254,7 +254,7 @@ def test_words_and_their_forms() -> None:
 
 def test_sessions_end_with_a_silence_or_when_they_are_too_long() -> None:
     corpus = laid_out(said())
-    assert corpus.first.tolist() == [0, 4, 7, 9]
+    assert corpus.firsts.tolist() == [0, 4, 7, 9]
     endless = [Said(at, "word", "Ann", START + at) for at in range(1, 3 * LONGEST + 2)]
     assert len(laid_out(endless).firsts) == 4
 

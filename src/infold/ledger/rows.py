@@ -26,6 +26,8 @@ class ChatRow:
     folds: int
     head_hash: bytes
     marks: str
+    read_to: int = 0
+    epoch: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +60,7 @@ class FoldRow:
     prompt: str | None = None
     narrative: str | None = None
     notes: str | None = None
+    nominal: bytes | None = None
 
 
 @dataclass(frozen=True, slots=True)

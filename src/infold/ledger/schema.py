@@ -17,7 +17,7 @@ from sqlalchemy import (
     UniqueConstraint,
 )
 
-HEAD = "0003"
+HEAD = "0004"
 """Newest migration; `migrations/versions` holds all of them."""
 
 metadata = MetaData()
@@ -41,7 +41,12 @@ chats = Table(
     Column("folds", Integer, nullable=False),  # number of the newest fold
     Column("head_hash", LargeBinary, nullable=False),  # hash of the newest fold
     Column("marks", Text, nullable=False),  # JSON of the triggers' Marks
+    Column("read_to", Integer, nullable=False, server_default="0"),  # facts and entities are noted up to here
+    Column(
+        "epoch", Integer, nullable=False, server_default="0"
+    ),  # changes when messages leave: what was made of them is void
 )
+Index("chats_by_user", chats.c.user)
 
 messages = Table(
     "messages",
@@ -91,6 +96,7 @@ folds = Table(
     Column("prompt", Text),  # version of the prompt it was asked with
     Column("narrative", Text),  # its own prose, where it wrote some
     Column("notes", Text),  # JSON: passes, messages that were filtered or cut
+    Column("nominal", LargeBinary),  # hash of how a leaf begins: another one that begins so may be the same
     UniqueConstraint("chat", "n"),
 )
 
@@ -159,4 +165,54 @@ leases = Table(
     Column("chat", Integer, ForeignKey("chats.key"), primary_key=True),
     Column("owner", String, nullable=False),  # who is folding the chat with a summarizer
     Column("until", BigInteger, nullable=False),  # when others may take over
+)
+
+facts = Table(
+    "facts",
+    metadata,
+    Column("key", Integer, primary_key=True),
+    Column("chat", Integer, ForeignKey("chats.key"), nullable=False),
+    Column("digest", LargeBinary, nullable=False),  # of the text with case, spacing and Unicode forms evened out
+    Column("kind", String, nullable=False),
+    Column("text", Text, nullable=False),
+    Column("subject", Text, nullable=False),
+    Column("attribute", Text, nullable=False),
+    Column("value", Text, nullable=False),
+    Column("quote", Text, nullable=False),
+    Column("speaker", String, nullable=False),
+    Column("confidence", Float, nullable=False),
+    Column("replaces", Text, nullable=False),  # words of what it makes obsolete
+    Column("sayings", Text, nullable=False),  # JSON list of [time, seq, message id]
+    UniqueConstraint("chat", "digest"),  # what is said again is found at once, however many facts there are
+)
+
+mentions = Table(
+    "mentions",
+    metadata,
+    Column("key", Integer, primary_key=True),
+    Column("chat", Integer, ForeignKey("chats.key")),  # NULL for what was set by hand for a user
+    Column("user", String),  # of those
+    Column("seq", Integer, nullable=False),  # 0: set by hand
+    Column("message", String, nullable=False),
+    Column("at", BigInteger, nullable=False),
+    Column("kind", String, nullable=False),
+    Column("name", Text, nullable=False),
+    Column("status", String, nullable=False),
+    Column("due", String, nullable=False),
+    Column("owner", String, nullable=False),
+    Column("links", Text, nullable=False),  # JSON list of names
+)
+Index("mentions_by_chat", mentions.c.chat, mentions.c.seq)
+_of_user = mentions.c.user.is_not(None)
+Index("mentions_by_user", mentions.c.user, sqlite_where=_of_user, postgresql_where=_of_user)
+
+recall_blocks = Table(
+    "recall_blocks",
+    metadata,
+    Column("key", Integer, primary_key=True),
+    Column("chat", Integer, ForeignKey("chats.key"), nullable=False),
+    Column("first_seq", Integer, nullable=False),  # of so many messages as a block has
+    Column("maker", String, nullable=False),  # what made it: another one makes it anew
+    Column("data", LargeBinary, nullable=False),
+    UniqueConstraint("chat", "first_seq"),
 )

@@ -12,7 +12,19 @@ from sqlalchemy import and_, bindparam, delete, func, insert, or_, select, updat
 from infold.items import LEAF, PINNED, Item
 from infold.ledger.database import Query
 from infold.ledger.rows import ChatRow, Event, FoldRow
-from infold.ledger.schema import calls, chats, events, folds, items, leases, messages, pins
+from infold.ledger.schema import (
+    calls,
+    chats,
+    events,
+    facts,
+    folds,
+    items,
+    leases,
+    mentions,
+    messages,
+    pins,
+    recall_blocks,
+)
 from infold.messages import Message, canonical_json, load
 
 Connection = sqlite3.Connection
@@ -130,7 +142,10 @@ def bump(connection: Connection, key: int) -> None:
     _bump(connection, of=key)
 
 
-_deletes = [Query(delete(t).where(t.c.chat == P("of"))) for t in (leases, calls, events, pins, items, folds, messages)]
+_deletes = [
+    Query(delete(table).where(table.c.chat == P("of")))
+    for table in (recall_blocks, mentions, facts, leases, calls, events, pins, items, folds, messages)
+]
 _delete_chat = Query(delete(chats).where(chats.c.key == P("of")))
 
 

@@ -39,8 +39,11 @@ class Corpus:
         self._base = self._settled = -1
         self._everything: Pool | None = None
 
-    def extend(self, found: Segment, chat: int = 0) -> None:
-        """Add what was said next in a chat; a chat's segments must come one after the other."""
+    def extend(self, found: Segment, chat: int = 0, alone: bool = False) -> None:
+        """Add what was said next in a chat; a chat's segments must come one after the other.
+
+        With `alone`, no passage has neighbours.
+        """
         size = len(found.seq)
         if not size:
             return
@@ -52,7 +55,10 @@ class Corpus:
         vectors = found.vectors.astype(np.float32)
         long = np.sqrt(np.einsum("ij,ij->i", vectors, vectors))
         scale = np.where(long > 0, 1 / np.maximum(long, 1e-9), 0).astype(np.float32)
-        self._sessions(found, chat)
+        if alone:
+            self._firsts.extend(range(self.size, self.size + size))
+        else:
+            self._sessions(found, chat)
         new: dict[str, NDArray[Any]] = {
             "chat": np.full(size, chat, np.int64),
             "seq": found.seq.astype(np.int64),

@@ -1,0 +1,274 @@
+"""Statements for what is made of messages and can be made again: facts, mentions of entities, blocks of recall."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from sqlalchemy import bindparam, delete, func, insert, select, update
+
+from infold.entities import Mention
+from infold.facts import Saying, Statement
+from infold.ledger.database import Query
+from infold.ledger.schema import chats, facts, mentions, messages, recall_blocks
+from infold.ledger.store import Connection
+from infold.messages import canonical_json
+
+log = logging.getLogger("infold")
+P = bindparam
+MOST_SAYINGS = 64
+"""Messages that are kept as sources of one fact: the first ones, and the newest."""
+
+_FACT_COLUMNS = [
+    facts.c.digest, facts.c.text, facts.c.kind, facts.c.subject, facts.c.attribute, facts.c.value, facts.c.quote,
+    facts.c.confidence, facts.c.replaces, facts.c.speaker, facts.c.sayings, chats.c.id,
+]  # fmt: skip
+_insert_fact = Query(insert(facts).values({c.name: P(c.name) for c in facts.c if c.name != "key"}))
+_sayings_of = Query(select(facts.c.key, facts.c.sayings).where(facts.c.chat == P("of"), facts.c.digest == P("digest")))
+_set_sayings = Query(update(facts).where(facts.c.key == P("of")).values(sayings=P("to_sayings")))
+_facts_of_chat = Query(
+    select(*_FACT_COLUMNS).join(chats, chats.c.key == facts.c.chat).where(facts.c.chat == P("of")).order_by(facts.c.key)
+)
+_facts_of_user = Query(
+    select(*_FACT_COLUMNS).join(chats, chats.c.key == facts.c.chat).where(chats.c.user == P("of")).order_by(facts.c.key)
+)
+_keyed_facts = Query(select(facts.c.key, facts.c.sayings).where(facts.c.chat == P("of")))
+_delete_fact = Query(delete(facts).where(facts.c.key == P("of")))
+_delete_damaged = Query(delete(facts).where(facts.c.chat == P("of"), facts.c.digest == P("digest")))
+
+
+def note_facts(connection: Connection, key: int, statements: Iterable[Statement]) -> None:
+    """Keep what was stated; what is known already gets one more source."""
+    for statement in statements:
+        known = _sayings_of(connection, of=key, digest=statement.digest).fetchone()
+        mine = [[saying.at, saying.seq, saying.id] for saying in statement.sayings]
+        if known is None:
+            _insert_fact(
+                connection, chat=key, digest=statement.digest, kind=statement.kind, text=statement.text,
+                subject=statement.subject, attribute=statement.attribute, value=statement.value, quote=statement.quote,
+                speaker=statement.speaker, confidence=round(statement.confidence, 4), replaces=statement.replaces,
+                sayings=canonical_json(mine),
+            )  # fmt: skip
+            continue
+        try:
+            every = json.loads(known[1])
+        except ValueError:
+            every = []
+        every = sorted([*every, *(one for one in mine if one not in every)])
+        if len(every) > MOST_SAYINGS:
+            half = MOST_SAYINGS // 2
+            every = every[:half] + every[-half:]
+        _set_sayings(connection, of=known[0], to_sayings=canonical_json(every))
+
+
+def _statement(row: Sequence[Any]) -> Statement | None:
+    digest, text, kind, subject, attribute, value, quote, confidence, replaces, speaker, sayings, chat = row
+    try:
+        said = tuple(Saying(int(at), str(chat), int(seq), str(id)) for at, seq, id in json.loads(sayings))
+        found = Statement(text, kind, subject, attribute, value, quote, confidence, replaces, speaker, said)
+        if found.digest == bytes(digest) and said:
+            return found
+    except (ValueError, TypeError):
+        pass
+    return None
+
+
+def facts_of_chat(connection: Connection, key: int) -> tuple[list[Statement], list[bytes]]:
+    """What was stated in a chat; and the digests of rows that are damaged."""
+    return _checked(_facts_of_chat(connection, of=key))
+
+
+def facts_of_user(connection: Connection, user: str) -> tuple[list[Statement], list[bytes]]:
+    """What was stated in all chats of a user; and the digests of rows that are damaged."""
+    return _checked(_facts_of_user(connection, of=user))
+
+
+def _checked(rows: Iterable[Sequence[Any]]) -> tuple[list[Statement], list[bytes]]:
+    found: list[Statement] = []
+    damaged: list[bytes] = []
+    for row in rows:
+        statement = _statement(row)
+        if statement is None:
+            damaged.append(row[0])
+            log.warning("a fact of chat %s is damaged; it is left out until it is read again from its message", row[-1])
+        else:
+            found.append(statement)
+    return found, damaged
+
+
+def delete_facts(connection: Connection, key: int, digests: Iterable[bytes]) -> None:
+    for digest in digests:
+        _delete_damaged(connection, of=key, digest=digest)
+
+
+# Mentions ----------------------------------------------------------------------------------------------
+
+_MENTION_COLUMNS = [
+    mentions.c.kind, mentions.c.name, mentions.c.status, mentions.c.due, mentions.c.owner, mentions.c.links, mentions.c.at,
+    chats.c.id, mentions.c.seq, mentions.c.message,
+]  # fmt: skip
+_insert_mention = Query(insert(mentions).values({c.name: P(c.name) for c in mentions.c if c.name != "key"}))
+_mentions_of_chat = Query(
+    select(*_MENTION_COLUMNS)
+    .join(chats, chats.c.key == mentions.c.chat)
+    .where(mentions.c.chat == P("of"))
+    .order_by(mentions.c.key)
+)
+_mentions_of_chats = Query(
+    select(*_MENTION_COLUMNS)
+    .join(chats, chats.c.key == mentions.c.chat)
+    .where(chats.c.user == P("of"))
+    .order_by(mentions.c.key)
+)
+_mentions_of_user = Query(
+    select(*_MENTION_COLUMNS)
+    .join(chats, chats.c.key == mentions.c.chat, isouter=True)
+    .where(mentions.c.user == P("of"))
+    .order_by(mentions.c.key)
+)
+_delete_mentions = Query(delete(mentions).where(mentions.c.chat == P("of"), mentions.c.seq > P("after")))
+
+
+def note_mentions(connection: Connection, key: int | None, user: str | None, found: Iterable[Mention]) -> None:
+    """Keep what was said of entities, in a chat or, set by hand, for a user."""
+    for mention in found:
+        _insert_mention(
+            connection, chat=key, user=user, seq=mention.seq, message=mention.id, at=mention.at, kind=mention.kind,
+            name=mention.name, status=mention.status, due=mention.due, owner=mention.owner,
+            links=canonical_json(mention.links),
+        )  # fmt: skip
+
+
+def _mention(row: Sequence[Any]) -> Mention | None:
+    kind, name, status, due, owner, links, at, chat, seq, id = row
+    try:
+        return Mention(kind, name, status, due, owner, tuple(json.loads(links)), at, chat or "", seq, id, seq == 0)
+    except (ValueError, TypeError):
+        log.warning("a mention of an entity in chat %s is damaged; it is left out", chat)
+        return None
+
+
+def mentions_of_chat(connection: Connection, key: int) -> list[Mention]:
+    return [found for row in _mentions_of_chat(connection, of=key) if (found := _mention(row))]
+
+
+def mentions_of_user(connection: Connection, user: str) -> list[Mention]:
+    """What was said of entities in all chats of a user, or set by hand for the user."""
+    rows = [*_mentions_of_chats(connection, of=user), *_mentions_of_user(connection, of=user)]
+    return [found for row in rows if (found := _mention(row))]
+
+
+# Both --------------------------------------------------------------------------------------------------
+
+_set_read_to = Query(update(chats).where(chats.c.key == P("of")).values(read_to=P("to_seq")))
+_read_to = Query(select(chats.c.read_to, chats.c.cursor).where(chats.c.key == P("of")))
+_next_epoch = Query(update(chats).where(chats.c.key == P("of")).values(epoch=chats.c.epoch + 1))
+_user_pulse = Query(
+    select(func.count(), func.coalesce(func.sum(chats.c.version + chats.c.last_seq), 0), func.max(chats.c.key)).where(
+        chats.c.user == P("of")
+    )
+)
+_by_hand = Query(select(func.max(mentions.c.key)).where(mentions.c.user == P("of")))
+
+
+def set_read_to(connection: Connection, key: int, seq: int) -> None:
+    _set_read_to(connection, of=key, to_seq=seq)
+
+
+def read_to(connection: Connection, key: int) -> tuple[int, int]:
+    """Up to where facts and entities of a chat are noted, and its cursor."""
+    row = _read_to(connection, of=key).fetchone()
+    return (row[0], row[1]) if row else (0, 0)
+
+
+def forget_after(connection: Connection, key: int, seq: int) -> None:
+    """Take back what was made of messages after a position."""
+    for fact, text in _keyed_facts(connection, of=key).fetchall():
+        try:
+            every = json.loads(text)
+        except ValueError:
+            continue
+        kept = [one for one in every if one[1] <= seq]
+        if not kept:
+            _delete_fact(connection, of=fact)
+        elif len(kept) < len(every):
+            _set_sayings(connection, of=fact, to_sayings=canonical_json(kept))
+    _delete_mentions(connection, of=key, after=seq)
+    _delete_blocks(connection, of=key, after=seq)
+    _next_epoch(connection, of=key)
+
+
+def user_pulse(connection: Connection, user: str) -> tuple[Any, ...]:
+    """Changes whenever anything known of a user does."""
+    return (*_user_pulse(connection, of=user).fetchone(), _by_hand(connection, of=user).fetchone()[0])
+
+
+# Blocks of recall --------------------------------------------------------------------------------------
+
+BLOCK = 128
+"""Messages in a block."""
+_insert_block = Query(insert(recall_blocks).values({c.name: P(c.name) for c in recall_blocks.c if c.name != "key"}))
+_block_at = Query(
+    select(recall_blocks.c.maker).where(recall_blocks.c.chat == P("of"), recall_blocks.c.first_seq == P("first"))
+)
+_delete_block = Query(
+    delete(recall_blocks).where(recall_blocks.c.chat == P("of"), recall_blocks.c.first_seq == P("first"))
+)
+_delete_blocks = Query(
+    delete(recall_blocks).where(recall_blocks.c.chat == P("of"), recall_blocks.c.first_seq > P("after") - (BLOCK - 1))
+)
+_blocks = Query(
+    select(recall_blocks.c.first_seq, recall_blocks.c.data)
+    .where(
+        recall_blocks.c.chat == P("of"), recall_blocks.c.maker == P("maker"), recall_blocks.c.first_seq >= P("from_seq")
+    )
+    .order_by(recall_blocks.c.first_seq)
+)
+_made = Query(
+    select(recall_blocks.c.first_seq)
+    .where(recall_blocks.c.chat == P("of"), recall_blocks.c.maker == P("maker"))
+    .order_by(recall_blocks.c.first_seq)
+)
+_place = Query(select(chats.c.epoch, chats.c.last_seq, chats.c.cursor, chats.c.id).where(chats.c.key == P("of")))
+_one = Query(
+    select(
+        messages.c.content, messages.c.body, messages.c.role, messages.c.id, messages.c.tokens, messages.c.created_at
+    ).where(messages.c.chat == P("of"), messages.c.seq == P("seq"))
+)
+_chats_of_user = Query(select(chats.c.key).where(chats.c.user == P("of")).order_by(chats.c.key))
+
+
+def put_block(connection: Connection, key: int, first: int, maker: str, data: bytes) -> None:
+    """Keep a block, in place of one that was made otherwise."""
+    known = _block_at(connection, of=key, first=first).fetchone()
+    if known is not None:
+        if known[0] == maker:
+            return
+        _delete_block(connection, of=key, first=first)
+    _insert_block(connection, chat=key, first_seq=first, maker=maker, data=data)
+
+
+def drop_block(connection: Connection, key: int, first: int) -> None:
+    _delete_block(connection, of=key, first=first)
+
+
+def blocks(connection: Connection, key: int, maker: str, first: int) -> list[tuple[int, bytes]]:
+    """The blocks of a chat from a position on, in order."""
+    return [(row[0], row[1]) for row in _blocks(connection, of=key, maker=maker, from_seq=first)]
+
+
+def blocks_made(connection: Connection, key: int, maker: str) -> list[int]:
+    """First positions of the blocks there are."""
+    return [row[0] for row in _made(connection, of=key, maker=maker)]
+
+
+def place(connection: Connection, key: int) -> tuple[int, int, int, str] | None:
+    """Epoch, newest position, cursor and id of a chat."""
+    row: tuple[int, int, int, str] | None = _place(connection, of=key).fetchone()
+    return row
+
+
+def chats_of_user(connection: Connection, user: str) -> list[int]:
+    return [row[0] for row in _chats_of_user(connection, of=user)]

@@ -1,0 +1,340 @@
+"""Recall: keeps the index of chats in the database and in memory, and searches it."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections import Counter, OrderedDict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from infold.ledger import derived, store
+from infold.ledger.derived import BLOCK
+from infold.ledger.store import Connection
+from infold.marks import without_own
+from infold.messages import Message
+
+if TYPE_CHECKING:
+    from infold.ledger.database import Database
+    from infold.recall.corpus import Corpus
+    from infold.recall.rank import Allowed, Ranked
+    from infold.recall.segment import Said, Segment
+    from infold.recall.vectors import Embedder
+
+log = logging.getLogger("infold")
+
+FORMAT = "1"
+"""Of blocks, words and passages; another one is made anew."""
+_KEPT = 200_000  # passages kept in memory, over all chats
+_KNOWN = 20_000  # vectors of short texts kept in memory
+
+
+@dataclass(slots=True)
+class _Kept:
+    """A chat's passages in memory."""
+
+    epoch: int
+    corpus: Corpus
+    upto: int = 0
+    """Position of the newest message in it."""
+
+
+@dataclass(slots=True)
+class _Words:
+    """In how many folded messages of a chat each word stands."""
+
+    epoch: int
+    upto: int = 0
+    counts: Counter[int] = field(default_factory=Counter)
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A ranking, and the messages it is about."""
+
+    ranked: list[Ranked]
+    messages: dict[tuple[int, int], Message]
+    """By chat and position."""
+
+
+class Recaller:
+    """Searches the chats of one database."""
+
+    def __init__(self, database: Database, embedder: Callable[[], Embedder], label: str) -> None:
+        self._database = database
+        self._make = embedder
+        self.maker = f"{FORMAT}:{label}"
+        self._embedder: Embedder | None = None
+        self._lock = threading.RLock()
+        self._chats: OrderedDict[int, _Kept] = OrderedDict()
+        self._words: OrderedDict[int, _Words] = OrderedDict()
+        self._users: OrderedDict[str, tuple[tuple[Any, ...], Corpus]] = OrderedDict()
+        self._texts: OrderedDict[str, Any] = OrderedDict()
+
+    @property
+    def embedder(self) -> Embedder:
+        """What makes vectors; loaded at first use."""
+        with self._lock:
+            if self._embedder is None:
+                self._embedder = self._make()
+            return self._embedder
+
+    # The index -----------------------------------------------------------------------------------------
+
+    def index(self, key: int) -> None:
+        """Write the blocks of a chat that are complete and not there yet, one transaction each."""
+        while True:
+            with self._database.read() as connection:
+                place = derived.place(connection, key)
+                first = self._missing(connection, key, place[2]) if place else None
+                if place is None or first is None:
+                    return
+                messages = store.messages_between(connection, key, first, first + BLOCK - 1)
+            data = self._segment(messages).to_bytes()
+            with self._database.write() as connection:
+                now = derived.place(connection, key)
+                if now is None or now[0] != place[0]:  # deleted or rewound meanwhile
+                    continue
+                derived.put_block(connection, key, first, self.maker, data)
+
+    def behind(self, connection: Connection, key: int, cursor: int) -> bool:
+        """Whether complete blocks of folded messages are missing."""
+        return cursor >= BLOCK and self._missing(connection, key, cursor) is not None
+
+    def _missing(self, connection: Connection, key: int, cursor: int) -> int | None:
+        made = derived.blocks_made(connection, key, self.maker)
+        if len(made) == cursor // BLOCK:
+            return None
+        known = set(made)
+        return next((first for first in range(1, cursor - BLOCK + 2, BLOCK) if first not in known), None)
+
+    def _segment(self, messages: Sequence[Message]) -> Segment:
+        from infold.recall.segment import segment
+
+        return segment([said(message) for message in messages], self.embedder)
+
+    def _corpus(self, key: int) -> Corpus | None:
+        """All passages of a chat, up to date; None where it is gone."""
+        from infold.recall.corpus import Corpus
+
+        with self._database.read() as connection:
+            place = derived.place(connection, key)
+            if place is None:
+                return None
+            epoch, last, cursor, _ = place
+            kept = self._chats.get(key)
+            if kept is None or kept.epoch != epoch or kept.upto > last:
+                kept = self._chats[key] = _Kept(epoch, Corpus())
+            self._chats.move_to_end(key)
+            stored = derived.blocks(connection, key, self.maker, kept.upto + 1) if kept.upto < cursor else []
+        for first, data in stored:
+            if first != kept.upto + 1:
+                break
+            found = self._unpacked(key, first, data)
+            if found is None:
+                break
+            kept.corpus.extend(found, key)
+            kept.upto = first + BLOCK - 1
+        while kept.upto < last:
+            end = min(last, kept.upto + BLOCK)
+            with self._database.read() as connection:
+                messages = store.messages_between(connection, key, kept.upto + 1, end)
+            kept.corpus.extend(self._segment(messages), key)
+            kept.upto = end
+        self._make_room()
+        return kept.corpus
+
+    def _unpacked(self, key: int, first: int, data: bytes) -> Segment | None:
+        from infold.recall.segment import Segment
+
+        try:
+            return Segment.from_bytes(data)
+        except ValueError as error:
+            log.warning("a block of the recall index is damaged (%s); it is made again from its messages", error)
+            if self._database.options.get("mode") != "ro":
+                with self._database.write() as connection:
+                    derived.drop_block(connection, key, first)
+            return None
+
+    def _make_room(self) -> None:
+        while len(self._chats) > 1 and sum(kept.corpus.size for kept in self._chats.values()) > _KEPT:
+            self._chats.popitem(last=False)
+
+    def _of_user(self, user: str) -> Corpus:
+        """All passages of all chats of a user."""
+        from infold.recall.corpus import Corpus
+
+        with self._database.read() as connection:
+            pulse = derived.user_pulse(connection, user)
+            known = self._users.get(user)
+            if known is not None and known[0] == pulse:
+                return known[1]
+            keys = derived.chats_of_user(connection, user)
+        whole = Corpus()
+        for key in keys:
+            self._add_chat(whole, key)
+        self._users[user] = (pulse, whole)
+        while len(self._users) > 8:
+            self._users.popitem(last=False)
+        return whole
+
+    def _add_chat(self, whole: Corpus, key: int) -> None:
+        with self._database.read() as connection:
+            place = derived.place(connection, key)
+            stored = derived.blocks(connection, key, self.maker, 1) if place else []
+        upto = 0
+        for first, data in stored:
+            found = self._unpacked(key, first, data) if first == upto + 1 else None
+            if found is None:
+                break
+            whole.extend(found, key)
+            upto = first + BLOCK - 1
+        while place is not None and upto < place[1]:
+            end = min(place[1], upto + BLOCK)
+            with self._database.read() as connection:
+                messages = store.messages_between(connection, key, upto + 1, end)
+            whole.extend(self._segment(messages), key)
+            upto = end
+
+    # Searching -----------------------------------------------------------------------------------------
+
+    def rare(self, connection: Connection, key: int, question: str) -> bool:
+        """Whether a question has a word that few folded messages of a chat have, but some: it may ask for those.
+
+        Cheap, and without vectors: it is asked of every message that looks like a question.
+        """
+        from infold.recall.words import term, words
+
+        wanted = {term(word) for word in words(question)}
+        if not wanted:
+            return False
+        with self._lock:
+            known = self._count_words(connection, key)
+        most = max(3, known.upto // 50)
+        return any(0 < known.counts[number] <= most for number in wanted)
+
+    def _count_words(self, connection: Connection, key: int) -> _Words:
+        from infold.recall.words import term, words
+
+        place = derived.place(connection, key)
+        epoch, cursor = (place[0], place[2]) if place else (0, 0)
+        known = self._words.get(key)
+        if known is None or known.epoch != epoch or known.upto > cursor:
+            known = self._words[key] = _Words(epoch)
+        self._words.move_to_end(key)
+        if cursor - known.upto > 2 * BLOCK:
+            for first, data in derived.blocks(connection, key, self.maker, known.upto + 1):
+                found = self._unpacked_quietly(data) if first == known.upto + 1 else None
+                if found is None:
+                    break
+                ends = found.count.cumsum().tolist()
+                numbers = found.terms.tolist()
+                for start, end in zip([0, *ends], ends, strict=False):
+                    known.counts.update(set(numbers[start:end]))
+                known.upto = first + BLOCK - 1
+        while known.upto < cursor:
+            messages = store.messages_between(connection, key, known.upto + 1, min(cursor, known.upto + BLOCK))
+            for message in messages:
+                known.counts.update({term(word) for word in words(text_of(message))})
+            known.upto = messages[-1].seq
+        while len(self._words) > 256:
+            self._words.popitem(last=False)
+        return known
+
+    def _unpacked_quietly(self, data: bytes) -> Segment | None:
+        from infold.recall.segment import Segment
+
+        try:
+            return Segment.from_bytes(data)
+        except ValueError:
+            return None
+
+    def search(
+        self,
+        question: str,
+        *,
+        chat: int | None = None,
+        user: str | None = None,
+        at: int = 0,
+        asker: str = "",
+        most: int = 100,
+        allowed: Allowed | None = None,
+    ) -> Found:
+        """The passages of a chat, or of all chats of a user, that answer a question best, with their messages."""
+        from infold.recall.query import read
+        from infold.recall.rank import rank
+
+        with self._lock:
+            corpus = self._corpus(chat) if chat is not None else self._of_user(user or "")
+            if corpus is None or not corpus.size:
+                return Found([], {})
+            query = read(question, tuple(corpus.speakers), at, asker)
+            ranked = rank(corpus, query, self.embedder, most, allowed=allowed)
+        messages: dict[tuple[int, int], Message] = {}
+        with self._database.read() as connection:
+            for one in ranked:
+                place = (one.chat, one.seq)
+                if place not in messages:
+                    for message in store.messages_between(connection, one.chat, one.seq, one.seq):
+                        messages[place] = message
+        return Found(ranked, messages)
+
+    def search_texts(
+        self, question: str, texts: Sequence[tuple[str, int]], *, at: int = 0, most: int = 100
+    ) -> list[tuple[int, float]]:
+        """Which of some short texts, each with its time, answer a question best: their numbers and scores."""
+        from infold.recall.corpus import Corpus
+        from infold.recall.query import read
+        from infold.recall.rank import rank
+        from infold.recall.segment import Said, segment
+
+        with self._lock:
+            fresh = list(dict.fromkeys(text for text, _ in texts if text not in self._texts))
+            if fresh:
+                for text, vector in zip(fresh, self.embedder.embed(fresh), strict=True):
+                    self._texts[text] = vector
+            corpus = Corpus()
+            known = _Known(self.embedder, self._texts)
+            made = segment([Said(number, text, "", when) for number, (text, when) in enumerate(texts)], known)
+            corpus.extend(made, alone=True)
+            ranked = rank(corpus, read(question, (), at), self.embedder, most)
+            while len(self._texts) > _KNOWN:
+                self._texts.popitem(last=False)
+        return [(one.seq, one.score) for one in ranked]
+
+
+class _Known:
+    """An embedder that remembers."""
+
+    def __init__(self, embedder: Embedder, known: OrderedDict[str, Any]) -> None:
+        self._embedder = embedder
+        self._known = known
+
+    def embed(self, texts: list[str]) -> Any:
+        import numpy as np
+
+        vectors = [self._known.get(text) for text in texts]
+        missing = [at for at, vector in enumerate(vectors) if vector is None]
+        for at, vector in zip(missing, self._embedder.embed([texts[at] for at in missing]), strict=True):
+            vectors[at] = vector
+        return np.stack(vectors) if vectors else self._embedder.embed([])  # type: ignore[arg-type]
+
+    def near(self, words: list[str]) -> list[list[tuple[str, float]]]:
+        return self._embedder.near(words)
+
+
+def said(message: Message) -> Said:
+    """A message as recall sees it."""
+    from infold.recall.segment import Said
+
+    return Said(message.seq, text_of(message), speaker_of(message), message.created_at)
+
+
+def text_of(message: Message) -> str:
+    """What is searched and shown of a message: its text, without what infold itself put there."""
+    return "" if message.role in ("system", "developer") else without_own(message.text)
+
+
+def speaker_of(message: Message) -> str:
+    return message.name or message.role
