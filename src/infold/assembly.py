@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from infold.context import Context, Explanation, Piece, View
+from infold.context import Context, Explanation, Piece, Quotation, View
 from infold.errors import BudgetError
 from infold.excerpts import MIN_EXCERPT, MIN_QUESTION, caps, excerpt_message
 from infold.folding.merge import rank
 from infold.formats import to_chat
 from infold.items import Item, render
-from infold.marks import BACKGROUND, POLICY_SNIPPET, SOURCES_HEADER
+from infold.marks import BACKGROUND, ENTITIES_HEADER, POLICY_SNIPPET, SOURCES_HEADER
 from infold.messages import Message
 from infold.rendering import bridge_message, memory_blocks, plain_line, system_message
 from infold.tokens import MESSAGE_OVERHEAD, REQUEST_OVERHEAD, count, count_cached, counted
@@ -20,6 +20,9 @@ LEAST_BRIDGE = 36  # tokens of a bridge that states its range and count
 MOST_BRIDGE = 400
 BRIDGE_SHARE = 8  # the bridge may take this fraction of the budget
 BLOCK_SHARE = 6  # the tail is trimmed in steps of this fraction of the budget
+LEAST_RECALL = 60  # tokens below which nothing is quoted
+# Of a small budget, what is asked for gets nearly all; above SMALL, memory and tail get this share of what is more.
+SMALL, BESIDE_RECALL = 1000, 0.2
 
 
 def assemble(
@@ -33,8 +36,10 @@ def assemble(
     """Build the context of a chat within a budget. Raises BudgetError where even what must be there does not fit."""
     draft = _Draft(view, budget, query, tools_tokens, sources)
     draft.check_fixed()
+    draft.make_room()
     draft.trim()
     draft.excerpt()
+    draft.quote()
     return draft.context()
 
 
@@ -52,6 +57,10 @@ class _Draft:
         self.blocks = memory_blocks(view)
         self.blocks_tokens = sum([block.tokens for block in self.blocks.values()])
         self.sources = [f"[{at}] {text}" for at, text in enumerate(sources, 1)]
+        self.related = list(view.related)
+        self.kept = 0  # tokens kept free for quotations, then those of the quotations
+        self.quoted = ""
+        self.quotations: list[Quotation] = []
         self.fixed = REQUEST_OVERHEAD + tools_tokens
         if "policy" in self.policy.order:
             self.fixed += MESSAGE_OVERHEAD + count_cached(POLICY_SNIPPET)
@@ -111,6 +120,12 @@ class _Draft:
     def _has_bridge(self) -> bool:
         return self.cut > 0 or self.view.older is not None
 
+    def _related_text(self) -> str:
+        return "\n".join((ENTITIES_HEADER, *(f"- {line}" for line, _ in self.related))) if self.related else ""
+
+    def _related_tokens(self) -> int:
+        return MESSAGE_OVERHEAD + count_cached(self._related_text()) if self.related else 0
+
     def _sources_text(self) -> str:
         return "\n".join((SOURCES_HEADER, *self.sources)) if self.sources else ""
 
@@ -131,10 +146,38 @@ class _Draft:
 
     def _frame(self) -> int:
         """Tokens of everything but the messages shown as they were said."""
-        return self.fixed + self.blocks_tokens + self._sources_tokens() + (self.reserve if self._has_bridge() else 0)
+        beside = (self._sources_tokens() if self.sources else 0) + (self._related_tokens() if self.related else 0)
+        return self.fixed + self.blocks_tokens + beside + self.kept + (self.reserve if self._has_bridge() else 0)
 
     def _over(self) -> bool:
         return self._frame() + sum(self.unit_tokens[self.cut :]) + self.question_tokens > self.budget
+
+    def make_room(self) -> None:
+        """Keep room for quotations, where the question asks for something of the past."""
+        if self.view.recalled is None:
+            return
+        if self.budget <= SMALL:
+            self.reserve = LEAST_BRIDGE
+        self.kept = max(0, min(self.policy.recall_cap, self.budget - self.fixed - self.question_tokens))
+
+    def _least_recall(self) -> int:
+        """Tokens that quotations get whatever else would like to be there."""
+        room = (
+            self.budget - self.fixed - self.question_tokens - self.reserve - sum(pin.tokens for pin in self.view.pins)
+        )
+        beside = BESIDE_RECALL * max(0, self.budget - SMALL)
+        return max(0, min(self.kept, int(room - beside)))
+
+    def quote(self) -> None:
+        """Fill the room that is kept with what earlier messages say."""
+        if self.view.recalled is None:
+            return
+        self.kept = 0
+        room = self.budget - self._frame() - sum(self.unit_tokens[self.cut :]) - self.question_tokens
+        room = min(room, self.policy.recall_cap) - MESSAGE_OVERHEAD
+        if room >= LEAST_RECALL:
+            visible = {m.seq for m in self._spoken() if m.seq}
+            self.quoted, self.quotations = self.view.recalled.pack(room, visible)
 
     def trim(self) -> None:
         """Let sections give way in the policy's order until the rest fits."""
@@ -149,6 +192,12 @@ class _Draft:
             elif section == "sources":
                 while self.sources and self._over():
                     self._drop_source()
+            elif section == "recalled":
+                self.kept = self._least_recall() if self.kept else 0
+            elif section == "entities":
+                while self.related and self._over():
+                    line, _ = self.related.pop()
+                    self._leave_out("entities", line, count(line), "least relevant first")
             elif section == "leaves":
                 self._trim_leaves()
             else:
@@ -230,6 +279,8 @@ class _Draft:
 
     def excerpt(self) -> None:
         """Cut what must stay but is too large to head and tail; the question and the agent's last step go last."""
+        if self._over():
+            self.kept = 0
         while self._over():
             spoken = self._spoken()
             alone = self.cut == len(self.tail) and not self.last
@@ -307,8 +358,9 @@ class _Draft:
             "hot_turns": hot,
             "messages": sum(map(len, self.tail[self.cut :])) + len(self.query) + len(self.last),
             "bridged": bridged[2] if bridged else 0,
+            "recalled": len(self.quotations),
+            "entities": len(self.related),
             "sources": len(self.sources),
-            "entities": 0,
         }
         return Context(to_chat(messages), self.used, self.budget, counts, bridged, self)
 
@@ -329,7 +381,13 @@ class _Draft:
             if self.bridged is None:
                 return []
             return [bridge_message(self.bridged, self._hidden(), self.reserve, self.view.cache)]
-        text = {"policy": POLICY_SNIPPET, "system": self.view.system or "", "sources": self._sources_text()}[section]
+        text = {
+            "policy": POLICY_SNIPPET,
+            "system": self.view.system or "",
+            "recalled": self.quoted,
+            "entities": self._related_text(),
+            "sources": self._sources_text(),
+        }[section]
         return [system_message(text)] if text else []
 
     def _hidden(self) -> list[Message]:
@@ -350,6 +408,15 @@ class _Draft:
         """Every piece with its reason; made only when somebody asks."""
         pieces: list[Piece] = []
         for section in self.policy.order:
+            if section == "recalled":
+                pieces += [
+                    Piece(section, f"message {one.seq}", count(one.text), f"recalled: {one.why}")
+                    for one in self.quotations
+                ]
+                continue
+            if section == "entities":
+                pieces += [Piece(section, line, count(line), f"related: {why}") for line, why in self.related]
+                continue
             for message in self._section(section):
                 what = f"message {message.seq} ({message.role})" if message.seq else message.role
                 if section in self.blocks:
@@ -386,6 +453,6 @@ class _Draft:
         parts += [str(message.content) for message in self._section("bridge")]
         tail = self._before()
         parts += ["\n".join(plain_line(m, models) for m in tail[turn.first : turn.last + 1]) for turn in turns(tail)]
-        parts.append(self._sources_text())
+        parts += [self.quoted, self._related_text(), self._sources_text()]
         parts.append("\n".join(plain_line(m, models) for m in (*self.query, *self._after())))
         return "\n\n".join(part for part in parts if part)

@@ -27,14 +27,16 @@ from infold.folder import fold_instantly, rewind
 from infold.items import line_tokens
 from infold.ledger import store
 from infold.ledger.calls import all_calls
+from infold.ledger.derived import BLOCK
 from infold.ledger.rows import Event
 from infold.ledger.store import Connection
 from infold.messages import Message, canonical_json, parse
 from infold.policy import Policy
 from infold.records import SummaryRecord
+from infold.remembering import Remembering
 from infold.reports import FoldStats, LastSummarization, MemoryState, Usage
 from infold.rewriter import Rewriter
-from infold.state import State, asked, load, note_marks
+from infold.state import State, asked, last_question, load, note_marks
 from infold.tokens import message_tokens, tools_tokens
 from infold.triggers import decide
 from infold.units import awaited
@@ -46,7 +48,7 @@ if TYPE_CHECKING:
 log = logging.getLogger("infold")
 
 
-class Chat:
+class Chat(Remembering):
     """One conversation; `memory.chat(…)` opens it. Safe to use from several threads and processes."""
 
     def __init__(self, memory: Memory, key: int, id: str, wait: bool) -> None:
@@ -55,6 +57,8 @@ class Chat:
         self._key = key
         self._wait = wait
         self._rewriter = Rewriter(memory, self, wait)
+        self._indexed = 0
+        """Blocks of the recall index that were asked for."""
         self.cache: State | None = None
 
     # Adding --------------------------------------------------------------------------------------------
@@ -146,6 +150,8 @@ class Chat:
             self._rewriter.soon()
         else:
             self._rewriter.resume(state)
+        if events:
+            self._index(state)
         return added[0] if single and len(added) == 1 else added
 
     # Reading -------------------------------------------------------------------------------------------
@@ -177,7 +183,14 @@ class Chat:
             view = state.view(() if question else asked(connection, state))
             policy, window, tokenizer = state.policy, state.context_window, state.tokenizer
             budget = max_tokens or min(policy.budget or int(policy.budget_share * window), window)
-        budget = check_budget(budget - reserve_output, "max_tokens less reserve_output")
+            budget = check_budget(budget - reserve_output, "max_tokens less reserve_output")
+            view = self.beside_memory(connection, state, view)
+            ask = question or last_question(view)
+            asks_back = ask is not None and self.asks_back(connection, state, ask.text, question is not None, budget)
+            if ask is not None and policy.entities and (asks_back or not policy.recall_cap):
+                view = self.related(connection, state, view, ask.text, named=asks_back)
+        if ask is not None and asks_back:
+            view = self.answers(view, ask, budget)
         context = assemble_for(tokenizer, view, budget, query=question, tools=tools, sources=sources or ())
         if log.isEnabledFor(logging.DEBUG):
             reports.log_trimmed(self.id, context)
@@ -383,6 +396,16 @@ class Chat:
         event = Event(type, self._memory.clockwork.now(), data, self.id)
         store.insert_event(connection, self._key, event)
         return event
+
+    def _index(self, state: State) -> None:
+        """Let the background make what recall needs of messages that were folded."""
+        if state.row.cursor // BLOCK > self._indexed:
+            self._indexed = state.row.cursor // BLOCK
+            self._memory.background.submit(f"{self.id}\0index", self._make_index)
+
+    def _make_index(self) -> None:
+        with suppress(ReadOnlyDatabaseError):
+            self._memory.recaller.index(self._key)
 
     def _note_tools(self, tokens: int) -> None:
         """Remember how much the tools take: triggers compare the whole next request with the window."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, overload
 
@@ -14,6 +14,23 @@ from infold.messages import Message, canonical_json
 from infold.policy import Policy
 
 MAX_BUDGET = 100_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Quotation:
+    """A message of the past, or the passage of it that matters, as it is shown."""
+
+    seq: int
+    text: str
+    why: str
+
+
+class Quotations(Protocol):
+    """Earlier messages, ranked by what they say to a question."""
+
+    def pack(self, room: int, visible: Container[int]) -> tuple[str, list[Quotation]]:
+        """As much as fits so many tokens, as text and piece by piece; nothing that is visible anyway."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +51,14 @@ class View:
     """First and last position of unfolded messages too old to be worth loading; they are bridged unseen."""
     cache: dict[Any, Any] = field(default_factory=dict, compare=False, repr=False)
     """Rendered texts, kept as long as memory does not change."""
+    known: tuple[Item, ...] = ()
+    """Facts beside those of memory: of the same user in other chats, and what is in conflict."""
+    outdated: frozenset[str] = frozenset()
+    """Ids of items that were overtaken in another chat."""
+    recalled: Quotations | None = None
+    """What earlier messages say to the question, where it asks for them."""
+    related: tuple[tuple[str, str], ...] = ()
+    """Entities that may matter: a line and the reason for it, most relevant first."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -74,3 +74,7 @@ class DatabaseFullError(DatabaseError):
 
 class DatabaseBusyError(DatabaseError):
     """Another process held the database longer than the timeout."""
+
+
+class EmbedderError(InfoldError):
+    """The embedder of recall gave no vectors."""

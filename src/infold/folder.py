@@ -13,10 +13,11 @@ from infold.folding.extractive import extract
 from infold.folding.merge import Change, fold_extractive, fold_text, rebuild, roll_up
 from infold.items import LEAF, Candidate, Item, total_tokens
 from infold.ledger import calls as store_calls
-from infold.ledger import store
+from infold.ledger import derived, store
 from infold.ledger.rows import Event, FoldRow
 from infold.ledger.store import Connection
 from infold.messages import canonical_json
+from infold.noting import catch_up, note_written
 from infold.policy import Policy
 from infold.rendering import memory_tokens
 from infold.state import State, load, marks_json, note_marks
@@ -29,6 +30,8 @@ log = logging.getLogger("infold")
 
 EXTRACTIVE, SUMMARIZER = "extractive", "summarizer"
 GENESIS = b"\0" * 32
+MOST_AT_ONCE = 2000
+"""Messages whose facts are noted while somebody waits."""
 
 
 class LostRaceError(Exception):
@@ -85,6 +88,8 @@ def fold_instantly(
         connection, state, change, plan.reason, marks, clock, last=last, author=EXTRACTIVE, started=started,
         turns=len(turns_of(state.messages[: plan.cut])),
     )  # fmt: skip
+    if last:
+        note_folded(connection, state)
     state, more = _roll_up(connection, state, clock)
     return state, [event, *more]
 
@@ -178,8 +183,17 @@ def fold_written(
         events.append(event)
     covered = max((fold.last_seq for fold in state.folds if fold.last_seq), default=state.row.cursor)
     assert covered == state.row.cursor, "what was folded stays folded"
+    note_folded(connection, state)
+    note_written(connection, key, state.row.id, read, change.added)
     state, more = _roll_up(connection, state, clock)
     return state, [*events, *more]
+
+
+def note_folded(connection: Connection, state: State) -> None:
+    """Note the facts and entities of what was folded, unless an earlier version left too much: the background does that."""
+    row = state.row
+    while row.read_to < row.cursor <= row.read_to + MOST_AT_ONCE and catch_up(connection, row.key, row.id):
+        row.read_to, _ = derived.read_to(connection, row.key)
 
 
 def _numbered(items: Sequence[Item], made: int, n: int) -> tuple[Item, ...]:
@@ -326,11 +340,14 @@ def rewind(connection: Connection, state: State, seq: int) -> State:
     newest = folds[-1] if folds else None
     marks = newest.marks if newest else marks_json(Marks())
     store.touch(connection, key, last_seq=seq, users=store.users_until(connection, key, seq), marks=marks)
+    cursor = max((fold.last_seq or 0 for fold in folds if fold.superseded_by is None), default=0)
+    derived.forget_after(connection, key, cursor)
+    derived.set_read_to(connection, key, min(state.row.read_to, cursor))
     store.advance(
         connection,
         key,
         expected=state.row.version,
-        cursor=max((fold.last_seq or 0 for fold in folds if fold.superseded_by is None), default=0),
+        cursor=cursor,
         folds=len(folds),
         head_hash=newest.hash if newest else GENESIS,
         marks=marks,

@@ -16,6 +16,9 @@ FACTS_HEADER = "[infold memory] Known facts:"
 SUMMARY_HEADER = "[infold memory] What earlier messages of this chat established:"
 LEAVES_HEADER = "[infold memory] From messages folded recently:"
 SOURCES_HEADER = "[infold sources] Retrieved for the next question:"
+RECALL_HEADER = "[infold recall] Quoted from earlier in this chat, as it was said then:"
+RECALL_END = "[end of recall]"
+ENTITIES_HEADER = "[infold entities] Tasks, goals, problems and others that may matter now:"
 BRIDGE_HEADER = "[infold bridge]"
 BACKGROUND = "BACKGROUND – PRIOR CONVERSATION SUMMARY (use only if relevant):"
 PROMPT_MARK = "[infold summarizer]"
@@ -23,7 +26,7 @@ PROMPT_MARK = "[infold summarizer]"
 NOTHING = "(nothing durable)"
 
 _HEADER = re.compile(
-    r"\s*(?:\[summary-depth:\d+\] ?)?(?:\[infold (?:memory(?: policy)?|bridge|sources)\]|BACKGROUND – PRIOR)"
+    r"\s*(?:\[summary-depth:\d+\] ?)?(?:\[infold (?:memory(?: policy)?|bridge|sources|recall|entities)\]|BACKGROUND – PRIOR)"
 )
 _HEADING = re.compile(rf"\s*#{{1,6}} (?:{'|'.join(map(re.escape, HEADINGS.values()))})\s*$")
 _BODY = re.compile(rf"\s*(?:[-*•] |{re.escape(NOTHING)})")
@@ -44,9 +47,12 @@ def without_own(text: str) -> str:
         return text
     kept: list[str] = []
     inside = loose = False  # in a block of ours; in a part of it that may hold lines of any form
+    quoted = False  # in quotations, which may hold empty lines too, up to their end mark
     for line in _INPUT.sub("", text).split("\n"):
-        if _HEADER.match(line):
-            inside, loose = True, SOURCES_HEADER in line
+        if quoted:
+            quoted = line.strip() != RECALL_END
+        elif _HEADER.match(line):
+            inside, loose, quoted = True, SOURCES_HEADER in line, RECALL_HEADER in line
         elif inside and _HEADING.match(line):
             loose = HEADINGS[PINNED] in line
         elif not (inside and (loose or _BODY.match(line) or not line.strip())):

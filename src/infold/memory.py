@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from infold.ledger.rows import Event
     from infold.models.caller import Caller
     from infold.models.spec import Model
+    from infold.recall.vectors import Embedder
+    from infold.user import User
 
 log = logging.getLogger("infold")
 
@@ -52,7 +54,8 @@ class Memory:
     writes summaries ("openai:gpt-5-nano", "anthropic:…", "ollama:…", "local", a base URL), or several in order of
     preference; without one, MEMORY_SUMMARIZER_MODEL does; without that, folds are extractive. `summarizer` is any callable
     with `summarize_memory`'s signature, instead of a model. `on_event` is called with each Event after it is committed.
-    `clock` (milliseconds) and `ids` can be given to make a run repeatable.
+    `embedder` makes the vectors of recall: by default one that needs nothing but this machine; "openai:NAME" or another
+    address as for models; or any object with the methods of `infold.recall.vectors.Embedder`. `clock` (milliseconds) and `ids` can be given to make a run repeatable.
     """
 
     def __init__(
@@ -62,13 +65,17 @@ class Memory:
         model: str | Model | Iterable[str | Model] | None = None,
         summarizer: Summarizer | None = None,
         on_event: Callable[[Event], None] | None = None,
+        embedder: Embedder | str | None = None,
         clock: Callable[[], int] | None = None,
         ids: Callable[[], str] | None = None,
         create: bool = True,
     ) -> None:
+        from infold.embedders import chosen
         from infold.folder import Clockwork
+        from infold.knowledge import Knowledge
         from infold.ledger.database import Database
         from infold.models.spec import models
+        from infold.recaller import Recaller
         from infold.writing import Answers
 
         if summarizer is not None and not callable(summarizer):
@@ -84,6 +91,8 @@ class Memory:
         self.clockwork = Clockwork(clock or _milliseconds, ids or new_id)
         self.answers = Answers()
         self.database = Database(url, create=create)
+        self.recaller = Recaller(self.database, *chosen(embedder))
+        self.knowledge = Knowledge()
 
     def chat(
         self,
@@ -156,6 +165,8 @@ class Memory:
                 folds=0,
                 head_hash=b"\0" * 32,
                 marks=marks_json(Marks()),
+                read_to=0,
+                epoch=0,
             )
             event = Event("chat_created", now, {"preset": policy.name}, id)
             store.insert_event(connection, key, event)
@@ -206,6 +217,13 @@ class Memory:
             ChatInfo(r.id, r.title, r.user, json.loads(r.policy)["name"], r.last_seq, r.cursor, r.created_at)
             for r in rows
         ]
+
+    def user(self, name: str) -> User:
+        """Everything known of a user, over all chats that were opened with this `user`."""
+        from infold.user import User
+
+        _check_name(name, "user")
+        return User(self, name)
 
     def verify(self) -> Proof:
         """The no-loss and integrity proof for every chat."""

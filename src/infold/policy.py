@@ -11,7 +11,9 @@ from infold.tokens import TOKENIZERS
 
 TRIGGERS = ("tokens", "overflow", "safety", "emergency", "ratio", "refresh", "chunk", "batch", "hot_turns", "share")
 """Reasons to fold; `infold.triggers` says what each means."""
-SECTIONS = ("policy", "system", "pins", "facts", "summary", "leaves", "bridge", "recent", "sources", "query")
+SECTIONS = (
+    "policy", "system", "pins", "facts", "summary", "leaves", "bridge", "recent", "recalled", "entities", "sources", "query",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +68,12 @@ class Policy:
     """Newest leaves that a roll-up leaves alone."""
     facts_cap: int = 0
     """Most tokens of the fact layer; 0: facts are lines of the summary."""
+    user_facts: bool = False
+    """Whether the facts of a chat's user from other chats are shown, within the cap of the fact layer."""
+    recall_cap: int = 0
+    """Most tokens of what is quoted from earlier messages for a question that asks for them; 0: nothing is."""
+    entities: int = 0
+    """Most entities that are shown."""
     budget: int = 0
     """Tokens of a context when the caller names none; 0: budget_share of the context window."""
     budget_share: float = 0.70
@@ -116,7 +124,7 @@ _RATIOS = ("token_ratio", "trigger_ratio", "reset_ratio", "keep_share", "chunk_s
 _COUNTS = {
     "keep": 0, "buffer": 0, "safety_turns": 1, "min_messages": 1, "cooldown": 0, "max_depth": 0, "max_rewrites": 0, "refresh_after": 0,
     "min_keep": 0, "chunk_tokens": 1, "batch_at": 1, "batch": 1, "summary_cap": 16, "leaf_cap": 0, "rollup_count": 0,
-    "rollup_tokens": 0, "rollup_keep": 0, "facts_cap": 0, "budget": 0,
+    "rollup_tokens": 0, "rollup_keep": 0, "facts_cap": 0, "recall_cap": 0, "entities": 0, "budget": 0,
 }  # fmt: skip
 
 
@@ -129,7 +137,7 @@ def _validate(policy: Policy) -> None:
         value = getattr(policy, name)
         if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= 10_000_000:
             raise ConfigError(f"{name} must be a whole number of at least {least}, not {value!r}")
-    for name in ("enabled", "abort_on_failure"):
+    for name in ("enabled", "abort_on_failure", "user_facts"):
         if not isinstance(getattr(policy, name), bool):
             raise ConfigError(f"{name} must be True or False, not {getattr(policy, name)!r}")
     if policy.reset_ratio >= policy.trigger_ratio:

@@ -78,11 +78,12 @@ ENGINE = Policy(
     triggers=("hot_turns",),
     summary_cap=500,
     budget=3000,
-    order=("policy", "system", "summary", "bridge", "recent", "sources", "query"),
-    trim=(("recent", 0), ("sources", 0), ("summary", 0)),
+    entities=25,
+    order=("policy", "system", "summary", "bridge", "recent", "entities", "sources", "query"),
+    trim=(("recent", 0), ("entities", 0), ("sources", 0), ("summary", 0)),
 )
 
-# What a newcomer gets: tokens and whole turns, leaves and facts.
+# What a newcomer gets: tokens and whole turns, leaves and facts, and what a question asks for.
 DEFAULT = Policy(
     name="default",
     unit="turn",
@@ -98,8 +99,23 @@ DEFAULT = Policy(
     max_rewrites=3,
     summary_cap=500,
     facts_cap=300,
-    order=("system", "pins", "facts", "summary", "leaves", "bridge", "recent", "sources", "query"),
-    trim=(("sources", 0), ("leaves", 0), ("recent", 0), ("summary", 0), ("facts", 0)),
+    user_facts=True,
+    recall_cap=2500,
+    entities=6,
+    order=(
+        "system",
+        "pins",
+        "facts",
+        "summary",
+        "leaves",
+        "bridge",
+        "recent",
+        "recalled",
+        "entities",
+        "sources",
+        "query",
+    ),
+    trim=(("sources", 0), ("recalled", 0), ("entities", 0), ("leaves", 0), ("recent", 0), ("summary", 0), ("facts", 0)),
 )
 
 PRESETS: dict[str, Policy] = {p.name: p for p in (DEFAULT, ROLLING, CHAIN, CHUNKED, LAYERED, ENGINE)}
@@ -112,6 +128,7 @@ ENVIRONMENT: dict[str, tuple[str, str]] = {
     "MEMORY_CHUNK_SUMMARIZE_THRESHOLD": ("chunked", "chunk_tokens"),
     "MEMORY_CONTEXT_MAX_TOKENS": ("engine", "budget"),
     "MEMORY_HOT_TURNS_LIMIT": ("engine", "keep"),
+    "MEMORY_RELATED_ENTITIES_LIMIT": ("engine", "entities"),
 }
 
 

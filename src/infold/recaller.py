@@ -16,8 +16,10 @@ from infold.marks import without_own
 from infold.messages import Message
 
 if TYPE_CHECKING:
+    from infold.context import Quotations
     from infold.ledger.database import Database
     from infold.recall.corpus import Corpus
+    from infold.recall.query import Query
     from infold.recall.rank import Allowed, Ranked
     from infold.recall.segment import Said, Segment
     from infold.recall.vectors import Embedder
@@ -53,9 +55,18 @@ class _Words:
 class Found:
     """A ranking, and the messages it is about."""
 
+    query: Query | None
     ranked: list[Ranked]
     messages: dict[tuple[int, int], Message]
     """By chat and position."""
+
+    def quoted(self) -> Quotations | None:
+        """The messages of a chat, ready to be quoted; None where nothing was found."""
+        from infold.recall.quoting import Quoted
+
+        if self.query is None or not self.ranked:
+            return None
+        return Quoted(self.ranked, {seq: text_of(m) for (_, seq), m in self.messages.items()}, self.query)
 
 
 class Recaller:
@@ -268,7 +279,7 @@ class Recaller:
         with self._lock:
             corpus = self._corpus(chat) if chat is not None else self._of_user(user or "")
             if corpus is None or not corpus.size:
-                return Found([], {})
+                return Found(None, [], {})
             query = read(question, tuple(corpus.speakers), at, asker)
             ranked = rank(corpus, query, self.embedder, most, allowed=allowed)
         messages: dict[tuple[int, int], Message] = {}
@@ -278,7 +289,7 @@ class Recaller:
                 if place not in messages:
                     for message in store.messages_between(connection, one.chat, one.seq, one.seq):
                         messages[place] = message
-        return Found(ranked, messages)
+        return Found(query, ranked, messages)
 
     def search_texts(
         self, question: str, texts: Sequence[tuple[str, int]], *, at: int = 0, most: int = 100

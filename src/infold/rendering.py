@@ -16,18 +16,22 @@ from infold.tokens import MESSAGE_OVERHEAD, count, count_cached
 class Block:
     """A section that is one system message made of items. Items only ever leave it, in a fixed order."""
 
-    __slots__ = ("_cache", "empty", "header", "items", "reason")
+    __slots__ = ("_cache", "_of", "empty", "header", "items", "reason")
 
-    def __init__(self, header: str, items: Sequence[Item], reason: str, cache: dict[Any, Any], empty: str = "") -> None:
+    def __init__(
+        self, header: str, items: Sequence[Item], reason: str, cache: dict[Any, Any], empty: str = "", of: object = None
+    ) -> None:
         self.header = header
         self.items = list(items)
         self.reason = reason
         self.empty = empty
         """What it says without items; nothing: it is left out."""
         self._cache = cache
+        self._of = of
+        """What the items depend on beside memory."""
 
     def _rendered(self) -> tuple[str, int]:
-        key = (self.header, len(self.items))  # which items are left follows from how many
+        key = (self.header, self._of, len(self.items))  # which items are left follows from how many
         found: tuple[str, int] | None = self._cache.get(key)
         if found is None:
             body = render(self.items) or self.empty
@@ -46,24 +50,26 @@ class Block:
 
 def memory_blocks(view: View) -> dict[str, Block]:
     """The sections of memory; what has none of its own in the policy's order is part of the summary."""
-    items = view.cache.get("items")
+    beside = (view.known, view.outdated) if view.known or view.outdated else None
+    items = view.cache.get(("items", beside))
     if items is None:
-        items = view.cache["items"] = _by_section(view)
+        items = view.cache["items", beside] = _by_section(view)
     header, empty = SUMMARY_HEADER, ""
     if view.policy.name == "chain" and view.depth >= 0:
         header, empty = f"[summary-depth:{view.depth}] {SUMMARY_HEADER}", NOTHING
     return {
         "pins": Block(PINS_HEADER, items["pins"], "pinned", view.cache),
-        "facts": Block(FACTS_HEADER, items["facts"], "lasting facts", view.cache),
-        "summary": Block(header, items["summary"], "folded messages", view.cache, empty),
+        "facts": Block(FACTS_HEADER, items["facts"], "lasting facts", view.cache, of=beside),
+        "summary": Block(header, items["summary"], "folded messages", view.cache, empty, beside),
         "leaves": Block(LEAVES_HEADER, items["leaves"], "recently folded messages", view.cache),
     }
 
 
 def _by_section(view: View) -> dict[str, list[Item]]:
     layers: dict[str, list[Item]] = {FACT: [], LONG: [], LEAF: []}
-    for item in view.items:
-        layers.get(item.layer, layers[LONG]).append(item)  # a damaged row is still shown
+    for item in (*view.items, *view.known):
+        if item.id not in view.outdated:
+            layers.get(item.layer, layers[LONG]).append(item)  # a damaged row is still shown
     found = {"pins": list(view.pins), "facts": layers[FACT], "summary": layers[LONG], "leaves": layers[LEAF]}
     for name in ("leaves", "facts", "pins"):
         if name not in view.policy.order:

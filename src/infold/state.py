@@ -180,6 +180,14 @@ def asked(connection: Connection, state: State) -> tuple[Message, ...]:
     return tuple(before[first:end])
 
 
+def last_question(view: View) -> Message | None:
+    """The message that asks, where the caller gave no question."""
+    if view.asked:
+        return view.asked[-1]
+    first, end = question(view.messages)
+    return view.messages[end - 1] if first < end else None
+
+
 def note_marks(connection: Connection, state: State, marks: Marks) -> None:
     """Write what the triggers must remember, with the counters that go with it."""
     row = state.row

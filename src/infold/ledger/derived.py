@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from sqlalchemy import bindparam, delete, func, insert, select, update
+from sqlalchemy import bindparam, delete, func, insert, or_, select, update
 
 from infold.entities import Mention
 from infold.facts import Saying, Statement
@@ -43,7 +43,7 @@ def note_facts(connection: Connection, key: int, statements: Iterable[Statement]
     """Keep what was stated; what is known already gets one more source."""
     for statement in statements:
         known = _sayings_of(connection, of=key, digest=statement.digest).fetchone()
-        mine = [[saying.at, saying.seq, saying.id] for saying in statement.sayings]
+        mine = [[one.at, one.seq, one.id, one.speaker or statement.speaker] for one in statement.sayings]
         if known is None:
             _insert_fact(
                 connection, chat=key, digest=statement.digest, kind=statement.kind, text=statement.text,
@@ -66,7 +66,7 @@ def note_facts(connection: Connection, key: int, statements: Iterable[Statement]
 def _statement(row: Sequence[Any]) -> Statement | None:
     digest, text, kind, subject, attribute, value, quote, confidence, replaces, speaker, sayings, chat = row
     try:
-        said = tuple(Saying(int(at), str(chat), int(seq), str(id)) for at, seq, id in json.loads(sayings))
+        said = tuple(Saying(int(at), chat, int(seq), id, who) for at, seq, id, who in json.loads(sayings))
         found = Statement(text, kind, subject, attribute, value, quote, confidence, replaces, speaker, said)
         if found.digest == bytes(digest) and said:
             return found
@@ -131,6 +131,21 @@ _mentions_of_user = Query(
 _delete_mentions = Query(delete(mentions).where(mentions.c.chat == P("of"), mentions.c.seq > P("after")))
 
 
+_mention_names = Query(
+    select(mentions.c.key, mentions.c.kind, mentions.c.name)
+    .join(chats, chats.c.key == mentions.c.chat, isouter=True)
+    .where(or_(mentions.c.chat == P("of"), mentions.c.user == P("of_user"), chats.c.user == P("of_user")))
+)
+_delete_mention = Query(delete(mentions).where(mentions.c.key == P("of")))
+
+
+def delete_mentions(connection: Connection, key: int, user: str | None, gone: Callable[[str, str], bool]) -> None:
+    """Remove the mentions of a chat or of a user whose kind and name say so."""
+    for one, kind, name in _mention_names(connection, of=key, of_user=user).fetchall():
+        if gone(kind, name):
+            _delete_mention(connection, of=one)
+
+
 def note_mentions(connection: Connection, key: int | None, user: str | None, found: Iterable[Mention]) -> None:
     """Keep what was said of entities, in a chat or, set by hand, for a user."""
     for mention in found:
@@ -170,7 +185,11 @@ _user_pulse = Query(
         chats.c.user == P("of")
     )
 )
-_by_hand = Query(select(func.max(mentions.c.key)).where(mentions.c.user == P("of")))
+_by_hand = Query(
+    select(func.count(), func.max(mentions.c.key)).where(
+        or_(mentions.c.user == P("of_user"), mentions.c.chat == P("of"))
+    )
+)
 
 
 def set_read_to(connection: Connection, key: int, seq: int) -> None:
@@ -202,7 +221,13 @@ def forget_after(connection: Connection, key: int, seq: int) -> None:
 
 def user_pulse(connection: Connection, user: str) -> tuple[Any, ...]:
     """Changes whenever anything known of a user does."""
-    return (*_user_pulse(connection, of=user).fetchone(), _by_hand(connection, of=user).fetchone()[0])
+    return (*_user_pulse(connection, of=user).fetchone(), *_by_hand(connection, of=-1, of_user=user).fetchone())
+
+
+def by_hand(connection: Connection, key: int) -> tuple[Any, ...]:
+    """Changes whenever a chat's mentions do."""
+    found: tuple[Any, ...] = _by_hand(connection, of=key, of_user=None).fetchone()
+    return found
 
 
 # Blocks of recall --------------------------------------------------------------------------------------

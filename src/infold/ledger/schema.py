@@ -182,7 +182,7 @@ facts = Table(
     Column("speaker", String, nullable=False),
     Column("confidence", Float, nullable=False),
     Column("replaces", Text, nullable=False),  # words of what it makes obsolete
-    Column("sayings", Text, nullable=False),  # JSON list of [time, seq, message id]
+    Column("sayings", Text, nullable=False),  # JSON list of [time, seq, message id, speaker]
     UniqueConstraint("chat", "digest"),  # what is said again is found at once, however many facts there are
 )
 

@@ -1,0 +1,243 @@
+"""One search over messages, facts, summaries and entities; and what searches and lists hand out."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from infold.entities import KINDS as ENTITY_KINDS
+from infold.entities import STATUSES, Entity, Mention, key_of, line, resolve
+from infold.errors import ConfigError, MessageError, NotFoundError
+from infold.facts import Fact
+from infold.items import FACT
+from infold.ledger import derived, store
+from infold.messages import milliseconds
+from infold.recall.hits import KINDS, Hit
+
+if TYPE_CHECKING:
+    from infold.knowledge import Known
+    from infold.ledger.rows import ChatRow
+    from infold.ledger.store import Connection
+    from infold.memory import Memory
+
+MOST = 1000
+"""Hits that a search gives at most."""
+_MOST_TEXTS = 5000
+
+
+class Facts(tuple[Fact, ...]):
+    """Facts that hold, or are in conflict, oldest first; called with `all=True`, also the superseded ones."""
+
+    _every: tuple[Fact, ...]
+
+    def __new__(cls, every: Iterable[Fact]) -> Facts:
+        known = tuple(every)
+        facts = super().__new__(cls, (fact for fact in known if fact.status != "superseded"))
+        facts._every = known
+        return facts
+
+    def __call__(self, *, all: bool = False) -> tuple[Fact, ...]:
+        return self._every if all else tuple(self)
+
+
+Said = tuple[str, str, str, str, str, Sequence[str]]
+"""Kind, name, status, due date, owner and links of an entity, as a caller gives them."""
+
+
+def put_entity(memory: Memory, connection: Connection, user: str | None, row: ChatRow | None, said: Said) -> Entity:
+    """Note what was set by hand for an entity of a user, or of a chat without one."""
+    _check_entity(*said)
+    kind, name, status, due, owner, links = said
+    mention = Mention(kind, name, status, due, owner, tuple(sorted(set(links))), memory.clockwork.now(), by_hand=True)
+    derived.note_mentions(connection, row.key if row and not user else None, user, [mention])
+    every = _entities(memory, connection, user, row)
+    # It may have joined another one that was said in other words: that one carries the newest moment.
+    own = key_of(kind, name)
+    return next((one for one in every if one.id == own), None) or next(one for one in every if one.kind == kind)
+
+
+def take_entity(memory: Memory, connection: Connection, user: str | None, row: ChatRow | None, id: str) -> None:
+    """Remove every mention of an entity."""
+    entity = next((one for one in _entities(memory, connection, user, row) if one.id == id), None)
+    if entity is None:
+        raise NotFoundError(f"there is no entity {id!r}; list them to see their ids")
+
+    known = Mention(entity.kind, entity.name)
+
+    def same(kind: str, name: str) -> bool:
+        return kind == entity.kind and len(resolve([known, Mention(kind, name, at=1)])) == 1
+
+    derived.delete_mentions(connection, row.key if row and not user else -1, user, same)
+
+
+def _entities(memory: Memory, connection: Connection, user: str | None, row: ChatRow | None) -> Sequence[Entity]:
+    known = (
+        memory.knowledge.of_user(connection, user or "")
+        if user or row is None
+        else memory.knowledge.of_chat(connection, row)
+    )
+    return known.entities
+
+
+def _check_entity(kind: object, name: object, status: object, due: object, owner: object, links: object) -> None:
+    """What a caller says of an entity, if it makes sense."""
+    if kind not in ENTITY_KINDS:
+        raise ConfigError(f"unknown kind of entity {kind!r}: use one of {', '.join(ENTITY_KINDS)}")
+    for value, what in ((name, "name"), (owner, "owner")):
+        if not isinstance(value, str) or len(value) > 500 or "\0" in value:
+            raise ConfigError(f"the {what} of an entity must be a text of at most 500 characters")
+    if not isinstance(name, str) or not name.strip():
+        raise ConfigError("an entity needs a name")
+    if status and status not in STATUSES:
+        raise ConfigError(f"unknown status {status!r}: use one of {', '.join(STATUSES)}")
+    if due and not (isinstance(due, str) and re.fullmatch(r"\d{4}-\d\d-\d\d", due)):
+        raise ConfigError(f"due must be a date such as 2026-12-01, not {due!r}")
+    if isinstance(links, str) or not isinstance(links, Sequence) or not all(isinstance(one, str) for one in links):
+        raise ConfigError("links must be a list of names of other entities")
+
+
+def find(
+    memory: Memory,
+    query: str,
+    *,
+    user: str | None = None,
+    chat: str | None = None,
+    limit: int,
+    kinds: Sequence[str],
+    since: int | str | datetime | None,
+    until: int | str | datetime | None,
+) -> list[Hit]:
+    """What answers a query, best first: in one chat, or in all chats of a user."""
+    kinds = _checked(query, limit, kinds)
+    first, end = (None if value is None else milliseconds(value) for value in (since, until))
+    with memory.database.read() as connection:
+        key: int | None = None
+        if chat is not None:
+            row = store.chat_by_id(connection, chat)
+            if row is None or (user is not None and row.user != user):
+                raise NotFoundError(f"there is no chat {chat!r}" + (f" of the user {user!r}" if user else ""))
+            key, known = row.key, memory.knowledge.of_chat(connection, row)
+        else:
+            known = memory.knowledge.of_user(connection, user or "")
+        texts = _texts(connection, known, kinds, key, user, first, end)
+    at = memory.clockwork.now()
+    hits: list[Hit] = []
+    if "message" in kinds:
+        hits += _messages(memory, query, key, user, at, limit, first, end)
+    if texts:
+        found = memory.recaller.search_texts(query, [(hit.text, hit.at) for hit in texts], at=at, most=limit)
+        hits += [_scored(texts[number], score) for number, score in found]
+    hits.sort(key=lambda hit: (-hit.score, KINDS.index(hit.kind), -hit.at, hit.chat, -hit.seq, hit.id))
+    return hits[:limit]
+
+
+def _checked(query: object, limit: object, kinds: Sequence[str]) -> tuple[str, ...]:
+    if not isinstance(query, str) or not query.strip():
+        raise MessageError("recall needs a query: a text that is not empty")
+    if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= MOST:
+        raise ConfigError(f"limit must be a whole number from 1 to {MOST}, not {limit!r}")
+    wanted = (kinds,) if isinstance(kinds, str) else tuple(kinds)
+    for kind in wanted:
+        if kind not in KINDS:
+            raise ConfigError(f"unknown kind {kind!r}: use some of {', '.join(KINDS)}")
+    return wanted
+
+
+def _scored(hit: Hit, score: float) -> Hit:
+    return Hit(hit.kind, hit.text, hit.at, hit.chat, hit.sources, score, id=hit.id)
+
+
+def _messages(
+    memory: Memory,
+    query: str,
+    key: int | None,
+    user: str | None,
+    at: int,
+    limit: int,
+    since: int | None,
+    until: int | None,
+) -> list[Hit]:
+    from infold.recaller import text_of
+
+    def allowed(_chats: Any, _seqs: Any, times: Any) -> Any:
+        inside = times >= (since or 0)
+        return inside if until is None else inside & (times < until)
+
+    found = memory.recaller.search(
+        query, chat=key, user=user, at=at, asker="user", most=limit, allowed=allowed if since or until else None
+    )
+    with memory.database.read() as connection:
+        names = {
+            chat: row.id for chat in {one.chat for one in found.ranked} if (row := store.chat_by_key(connection, chat))
+        }
+    hits: list[Hit] = []
+    for one in found.ranked:
+        message = found.messages.get((one.chat, one.seq))
+        if message is None or one.chat not in names:
+            continue
+        text = text_of(message)
+        part = text[one.start : one.end]
+        whole, chat = len(part) == len(text), names[one.chat]
+        hits.append(
+            Hit(
+                "message",
+                part,
+                message.created_at,
+                chat,
+                (message.id,),
+                one.score,
+                one.speaker,
+                one.seq,
+                whole,
+                message.id,
+            )
+        )
+    return hits
+
+
+def _texts(
+    connection: Connection,
+    known: Known,
+    kinds: tuple[str, ...],
+    key: int | None,
+    user: str | None,
+    since: int | None,
+    until: int | None,
+) -> list[Hit]:
+    """Facts, lines of summaries and entities as what may be found."""
+    found: list[Hit] = []
+    if "fact" in kinds:
+        for fact in known.facts:
+            last = fact.sources[-1]
+            note = "" if fact.status == "current" else f" ({fact.status})"
+            ids = tuple(saying.id for saying in fact.sources)
+            found.append(Hit("fact", fact.text + note, last.at, last.chat, ids, 0.0, id=fact.id))
+    if "entity" in kinds:
+        names = {entity.id: entity.name for entity in known.entities}
+        for entity in known.entities:
+            ids = tuple(id for _, _, id in entity.sources)
+            chat = entity.sources[-1][0] if entity.sources else ""
+            found.append(Hit("entity", line(entity, names), entity.last_at, chat, ids, 0.0, id=entity.id))
+    if "summary" in kinds:
+        keys = [key] if key is not None else derived.chats_of_user(connection, user or "")
+        for chat_key in keys:
+            found += _lines(connection, chat_key, "fact" in kinds)
+    inside = [hit for hit in found if hit.at >= (since or 0) and (until is None or hit.at < until)]
+    return sorted(inside, key=lambda hit: (-hit.at, hit.kind, hit.id))[:_MOST_TEXTS]
+
+
+def _lines(connection: Connection, key: int, with_facts: bool) -> list[Hit]:
+    row = store.chat_by_key(connection, key)
+    if row is None:
+        return []
+    found: list[Hit] = []
+    for item in store.alive_items(connection, key):
+        if item.layer == FACT and with_facts:
+            continue
+        said = [store.messages_between(connection, key, seq, seq) for seq in item.sources]
+        messages = [message for one in said for message in one]
+        at = max((message.created_at for message in messages), default=row.created_at)
+        found.append(Hit("summary", item.text, at, row.id, tuple(m.id for m in messages), 0.0, id=item.id))
+    return found

@@ -1,0 +1,138 @@
+"""Facts and entities of chats and users: read from the database, resolved, and kept while nothing changes."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from infold import entities, facts
+from infold.entities import Entity
+from infold.facts import Fact
+from infold.items import FACT, Item, line_tokens
+from infold.ledger import derived
+from infold.ledger.rows import ChatRow
+from infold.ledger.store import Connection
+
+_KEPT = 256
+_SECTION = {
+    "preference": "goals", "goal": "goals", "decision": "decisions", "commitment": "open", "reference": "artifacts",
+}  # fmt: skip
+_LASTING = ("biography", "preference", "constraint", "fact", "goal")
+"""Kinds of facts that are worth knowing in another chat."""
+_MOST_SHOWN = 40
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What is known of a chat or a user."""
+
+    facts: tuple[Fact, ...]
+    entities: tuple[Entity, ...]
+    damaged: tuple[bytes, ...] = ()
+    """Digests of facts whose rows cannot be read."""
+
+
+class Knowledge:
+    """What chats and users are known for, resolved once a change."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._kept: OrderedDict[tuple[str, Any], tuple[tuple[Any, ...], Known]] = OrderedDict()
+
+    def of_chat(self, connection: Connection, row: ChatRow, again: bool = False) -> Known:
+        """What was said in one chat; read once more with `again`."""
+        if again:
+            with self._lock:
+                self._kept.pop(("chat", row.key), None)
+        pulse = (row.version, row.epoch, derived.read_to(connection, row.key), derived.by_hand(connection, row.key))
+
+        def read() -> Known:
+            said, damaged = derived.facts_of_chat(connection, row.key)
+            found = entities.resolve(derived.mentions_of_chat(connection, row.key))
+            return Known(tuple(facts.resolve(said)), tuple(found), tuple(damaged))
+
+        return self._kept_or(("chat", row.key), pulse, read)
+
+    def of_user(self, connection: Connection, user: str) -> Known:
+        """What was said in all chats of a user."""
+
+        def read() -> Known:
+            said, damaged = derived.facts_of_user(connection, user)
+            found = entities.resolve(derived.mentions_of_user(connection, user))
+            return Known(tuple(facts.resolve(said)), tuple(found), tuple(damaged))
+
+        return self._kept_or(("user", user), derived.user_pulse(connection, user), read)
+
+    def _kept_or(self, key: tuple[str, Any], pulse: tuple[Any, ...], read: Callable[[], Known]) -> Known:
+        with self._lock:
+            kept = self._kept.get(key)
+            if kept is not None and kept[0] == pulse:
+                self._kept.move_to_end(key)
+                return kept[1]
+        known = read()
+        with self._lock:
+            self._kept[key] = (pulse, known)
+            while len(self._kept) > _KEPT:
+                self._kept.popitem(last=False)
+        return known
+
+
+def beside(
+    own: Sequence[Fact], every: Sequence[Fact], items: Sequence[Item], chat: str, cap: int
+) -> tuple[tuple[Item, ...], frozenset[str]]:
+    """What a chat's facts need beside its memory: facts of its user from other chats, and what is in conflict; and which
+    items of memory were overtaken in another chat."""
+    shown = {fact.id: fact for fact in own}
+    overtaken = _overtaken(own, every, items, chat)
+    room = cap - sum(item.tokens for item in items if item.layer == FACT and item.id not in overtaken)
+    told = {fact.text for fact in own if fact.status == "current"} | {item.text for item in items}
+    found: list[Item] = []
+    for fact in _ranked(every):
+        elsewhere = all(saying.chat != chat for saying in fact.sources)
+        if fact.status == "conflicting":
+            text = _conflict(fact, every)
+        elif fact.status == "current" and elsewhere and fact.id not in shown and fact.kind in _LASTING:
+            text = fact.text
+        else:
+            continue
+        tokens = line_tokens(text)
+        if not text or text in told or tokens > room or len(found) >= _MOST_SHOWN:
+            continue
+        told.add(text)
+        room -= tokens
+        found.append(Item(f"fact:{fact.id}", _SECTION.get(fact.kind, "facts"), text, (), FACT, 0, tokens))
+    return tuple(found), overtaken
+
+
+def _ranked(every: Sequence[Fact]) -> list[Fact]:
+    """Conflicts first, then what is surest and newest."""
+    return sorted(
+        every, key=lambda fact: (fact.status != "conflicting", -round(fact.confidence, 1), -fact.valid_from, fact.id)
+    )
+
+
+def _conflict(fact: Fact, every: Sequence[Fact]) -> str:
+    """One line for facts that contradict each other; only the first of them gets it."""
+    rivals = [other for other in every if other.id in fact.conflicts_with and other.status == "conflicting"]
+    if not rivals or any(other.id < fact.id for other in rivals):
+        return ""
+    return f"Unclear, both were said: {' / '.join(one.text for one in (fact, *rivals))}"
+
+
+def _overtaken(own: Sequence[Fact], every: Sequence[Fact], items: Sequence[Item], chat: str) -> frozenset[str]:
+    """Items whose fact is current in its chat, but was superseded in another one."""
+    now = {fact.id: fact for fact in every}
+    gone: set[tuple[int, ...]] = set()
+    texts: set[str] = set()
+    for fact in own:
+        whole = now.get(fact.id)
+        by = now.get(whole.superseded_by or "") if whole and whole.status == "superseded" else None
+        if fact.status == "current" and by is not None and all(saying.chat != chat for saying in by.sources):
+            texts.add(fact.text)
+            gone.update((saying.seq,) for saying in fact.sources if saying.chat == chat)
+    return frozenset(
+        item.id for item in items if item.layer == FACT and (item.text in texts or (texts and item.sources in gone))
+    )

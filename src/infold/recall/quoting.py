@@ -1,0 +1,44 @@
+"""Earlier messages as they are quoted in a context. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Mapping, Sequence
+
+from infold.context import Quotation
+from infold.marks import RECALL_END, RECALL_HEADER
+from infold.recall.pack import Shown, pack, render
+from infold.recall.query import Query
+from infold.recall.rank import Ranked
+from infold.recall.words import term, words
+from infold.tokens import count
+
+_FRAME = f"{RECALL_HEADER}\n{{}}\n{RECALL_END}"
+
+
+class Quoted:
+    """A ranking of earlier messages, ready to be quoted."""
+
+    def __init__(self, ranked: Sequence[Ranked], texts: Mapping[int, str], query: Query) -> None:
+        self._ranked = ranked
+        self._texts = texts
+        self._query = query
+
+    def pack(self, room: int, visible: Container[int]) -> tuple[str, list[Quotation]]:
+        """As much as fits so many tokens, as text and piece by piece; nothing that is visible anyway."""
+        ranked = [one for one in self._ranked if one.seq not in visible]
+        frame = count(_FRAME.format("")) + 2  # tokens may fall otherwise where texts meet
+        shown = pack(ranked, self._texts, room - frame, count)
+        text = _FRAME.format(render(shown))
+        while shown and count(text) > room:
+            worst = min(shown, key=lambda one: (one.score, -one.seq))
+            shown = [one for one in shown if one is not worst]
+            text = _FRAME.format(render(shown))
+        return (text, [self._quotation(one) for one in shown]) if shown else ("", [])
+
+    def _quotation(self, one: Shown) -> Quotation:
+        own = {term(word) for word in words(one.text)}
+        shared = [word for word in self._query.words if term(word) in own]
+        reasons = [f"has {', '.join(shared)}"] if shared else ["near in meaning"]
+        if one.speaker in self._query.speakers:
+            reasons.append(f"said by {one.speaker}")
+        return Quotation(one.seq, one.text, "; ".join(reasons))

@@ -1,0 +1,160 @@
+"""What a chat knows beside its summary: facts, entities, and what was said long ago."""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from infold.entities import Entity, line, relevant
+from infold.errors import EmbedderError
+from infold.finding import Facts, find, put_entity, take_entity
+from infold.knowledge import Known, beside
+from infold.noting import repair
+from infold.recall.hits import KINDS, Hit
+
+if TYPE_CHECKING:
+    from infold.access import Access
+    from infold.context import View
+    from infold.ledger.store import Connection
+    from infold.memory import Memory
+    from infold.messages import Message
+    from infold.state import State
+
+log = logging.getLogger("infold")
+
+_MOST_FOUND, _FEWEST_FOUND, _SHORTEST = 300, 40, 8
+_ASKS = re.compile(
+    r"[?？؟]|\b(?:remember|remind|recall|earlier|previous(?:ly)?|before|again|last time|as (?:we|i|you) (?:said|agreed|discussed)"
+    r"|(?:i|you|we|he|she|they) (?:said|told|mentioned|agreed|decided|talked|discussed|wanted|planned|promised|suggested|recommended)"
+    r"|which|who|whom|whose|when did|what was|what did|tell me|look up|find)\b",
+    re.IGNORECASE,
+)
+
+
+class Remembering:
+    """The part of a chat that answers questions."""
+
+    id: str
+    _memory: Memory
+    _key: int
+
+    if TYPE_CHECKING:
+
+        def reading(self) -> Access: ...
+
+        def writing(self) -> Access: ...
+
+    @property
+    def facts(self) -> Facts:
+        """What was stated and holds, oldest first; `facts(all=True)` also what was superseded."""
+        with self.reading() as (connection, state):
+            known = self._memory.knowledge.of_chat(connection, state.row)
+        if known.damaged and self._memory.database.options.get("mode") != "ro":
+            with self.writing() as (connection, state):
+                repair(connection, self._key, self.id, known.damaged)
+                known = self._memory.knowledge.of_chat(connection, state.row, again=True)
+        return Facts(known.facts)
+
+    @property
+    def entities(self) -> list[Entity]:
+        """Tasks, goals, problems, people, projects and files, newest first: of the chat's user, or of the chat."""
+        with self.reading() as (connection, state):
+            return list(self._known(connection, state).entities)
+
+    def set_entity(
+        self, kind: str, name: str, *, status: str = "", due: str = "", owner: str = "", links: Sequence[str] = ()
+    ) -> Entity:
+        """Add an entity by hand, or change what is known of it; `links` are names of others. What is not given stays."""
+        with self.writing() as (connection, state):
+            said = (kind, name, status, due, owner, links)
+            return put_entity(self._memory, connection, state.row.user, state.row, said)
+
+    def remove_entity(self, id: str) -> None:
+        """Let an entity go: what was set by hand for it, and what chats say of it so far."""
+        with self.writing() as (connection, state):
+            take_entity(self._memory, connection, state.row.user, state.row, id)
+
+    def recall(
+        self,
+        query: str,
+        *,
+        limit: int = 8,
+        kinds: Sequence[str] = KINDS,
+        since: int | str | datetime | None = None,
+        until: int | str | datetime | None = None,
+    ) -> list[Hit]:
+        """What this chat holds that answers a query, best first: messages, facts, lines of summaries, entities."""
+        return find(self._memory, query, chat=self.id, limit=limit, kinds=kinds, since=since, until=until)
+
+    def _known(self, connection: Connection, state: State) -> Known:
+        knowledge, user = self._memory.knowledge, state.row.user
+        return knowledge.of_user(connection, user) if user else knowledge.of_chat(connection, state.row)
+
+    def beside_memory(self, connection: Connection, state: State, view: View) -> View:
+        """A view with the facts that hold in spite of memory: of the user's other chats, and those in conflict."""
+        policy = state.policy
+        if not policy.facts_cap or (not state.row.cursor and not state.row.user):
+            return view
+        user = state.row.user if policy.user_facts else None
+        if user is None:
+            kept = state.rendered.get("beside")
+            if kept is None:
+                known = self._memory.knowledge.of_chat(connection, state.row)
+                kept = state.rendered["beside"] = beside(
+                    known.facts, known.facts, state.items, self.id, policy.facts_cap
+                )
+        else:
+            known = self._memory.knowledge.of_user(connection, user)
+            kept = state.rendered.get(("beside", id(known)))
+            if kept is None:
+                own = self._memory.knowledge.of_chat(connection, state.row)
+                kept = beside(own.facts, known.facts, state.items, self.id, policy.facts_cap)
+                state.rendered["beside", id(known)] = kept
+                state.rendered["known"] = known  # as long as this is kept, its id is its own
+        return replace(view, known=kept[0], outdated=kept[1]) if kept[0] or kept[1] else view
+
+    def asks_back(self, connection: Connection, state: State, question: str, given: bool, budget: int) -> bool:
+        """Whether a question may be answered by messages that a context would not show.
+
+        One that the caller gave is taken at its word; of the last message of a chat it takes the form of a question, and
+        a word that is rare in what was folded.
+        """
+        if not state.policy.recall_cap or "recalled" not in state.policy.order or not question.strip():
+            return False
+        if not state.row.cursor and state.unfolded_tokens < budget:
+            return False
+        if given:
+            return True
+        return _ASKS.search(question) is not None and self._memory.recaller.rare(connection, self._key, question)
+
+    def answers(self, view: View, question: Message, budget: int) -> View:
+        """A view with what earlier messages say to a question."""
+        most = min(_MOST_FOUND, max(_FEWEST_FOUND, budget // _SHORTEST)) + len(view.messages)
+        try:
+            found = self._memory.recaller.search(
+                question.text,
+                chat=self._key,
+                at=question.created_at or self._memory.clockwork.now(),
+                asker=question.name or "user",
+                most=most,
+            )
+        except EmbedderError as error:  # a server's: the context goes without
+            log.warning("nothing is recalled for chat %s: %s", self.id, error)
+            return view
+        return replace(view, recalled=found.quoted())
+
+    def related(self, connection: Connection, state: State, view: View, question: str, named: bool) -> View:
+        """A view with the entities that matter for a question; with `named`, only those that it points to."""
+        every = self._known(connection, state).entities
+        names = {entity.id: entity.name for entity in every}
+        chosen = relevant(every, question, state.policy.entities)
+        lines = tuple(
+            (line(entity, names), "named, or linked to what is" if score > 1 else "recent")
+            for entity, score in chosen
+            if score > 1 or not named  # recency alone is at most 1
+        )
+        return replace(view, related=lines)

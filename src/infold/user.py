@@ -1,0 +1,59 @@
+"""User: what is known of a person over all chats."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from infold.entities import Entity
+from infold.finding import Facts, find, put_entity, take_entity
+from infold.recall.hits import KINDS, Hit
+
+if TYPE_CHECKING:
+    from infold.memory import Memory
+
+
+class User:
+    """One user of the chats in a database; `memory.user(…)` gives it. Never sees anything of another one's chats."""
+
+    def __init__(self, memory: Memory, name: str) -> None:
+        self.name = name
+        self._memory = memory
+
+    @property
+    def facts(self) -> Facts:
+        """What is known and holds, oldest first; `facts(all=True)` also what was superseded."""
+        with self._memory.database.read() as connection:
+            return Facts(self._memory.knowledge.of_user(connection, self.name).facts)
+
+    @property
+    def entities(self) -> list[Entity]:
+        """Tasks, goals, problems, people, projects and files, newest first."""
+        with self._memory.database.read() as connection:
+            return list(self._memory.knowledge.of_user(connection, self.name).entities)
+
+    def set_entity(
+        self, kind: str, name: str, *, status: str = "", due: str = "", owner: str = "", links: Sequence[str] = ()
+    ) -> Entity:
+        """Add an entity by hand, or change what is known of it; `links` are names of others. What is not given stays."""
+        with self._memory.database.write() as connection:
+            return put_entity(self._memory, connection, self.name, None, (kind, name, status, due, owner, links))
+
+    def remove_entity(self, id: str) -> None:
+        """Let an entity go: what was set by hand for it, and what chats say of it so far."""
+        with self._memory.database.write() as connection:
+            take_entity(self._memory, connection, self.name, None, id)
+
+    def recall(
+        self,
+        query: str,
+        *,
+        limit: int = 8,
+        kinds: Sequence[str] = KINDS,
+        chat: str | None = None,
+        since: int | str | datetime | None = None,
+        until: int | str | datetime | None = None,
+    ) -> list[Hit]:
+        """What was said in the chats of this user (or in one of them) that answers a query, best first."""
+        return find(self._memory, query, user=self.name, chat=chat, limit=limit, kinds=kinds, since=since, until=until)
