@@ -24,6 +24,7 @@ _SINGLE_HEADS = frozenset(
 _FREE_HEADS = frozenset(
     "colour color pronouns status job occupation profession title role tongue currency password passcode type group".split()
 )
+_IDLE = frozenset(["new", "current", "actual", "latest", "updated", "correct"])
 _CHOSEN = ("favourite ", "preferred ", "native ", "first ")
 # What people have many of: one of these says nothing against another.
 MANY = frozenset("likes prefers allergy language is eats drinks uses drives plays owns wears smokes origin".split())
@@ -62,7 +63,7 @@ def relation(word: str) -> str:
 
 def named(phrase: str) -> str:
     """The attribute that a phrase such as "phone" or "favorite color" names; empty for what is none."""
-    words = phrase.casefold().replace("favorite", "favourite").split()
+    words = [word for word in phrase.casefold().replace("favorite", "favourite").split() if word not in _IDLE]
     low = " ".join(words)
     if low in _SAME:
         return _SAME[low]

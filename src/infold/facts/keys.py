@@ -29,26 +29,20 @@ class Key:
     """It may be about another one: people have several brothers."""
 
 
-def keys_of(statements: Sequence[Statement]) -> list[list[Key]]:
-    """The keys of the statements, one for each saying."""
-    bases = [_base(one.subject, one.attribute, one.value) if one.attribute else None for one in statements]
+def keys_of(statements: Sequence[Statement]) -> list[tuple[Statement, list[Key]]]:
+    """The statements that have a slot, each with a key for each of its sayings."""
+    bases = [(one, _base(one.subject, one.attribute, one.value)) for one in statements if one.attribute]
     # "The budget" is the user's where the user speaks of "my budget" in the same chat.
-    mine = {
-        (base.slot[1], saying.chat)
-        for one, base in zip(statements, bases, strict=True)
-        if base and one.subject == USER
-        for saying in one.sayings
-    }
-    found: list[list[Key]] = []
-    for one, base in zip(statements, bases, strict=True):
-        if base is None:
-            key = Key(("statement", one.id), "", "")
-            found.append([key] * len(one.sayings))
-        elif base.slot[0] != "here":
-            found.append([base] * len(one.sayings))
-        else:
-            found.append([_in_chat(base, one, saying.chat, mine) for saying in one.sayings])
-    return found
+    mine = {(one.attribute, saying.chat) for one, _ in bases if one.subject == USER for saying in one.sayings}
+    return [
+        (
+            one,
+            [_in_chat(base, one, saying.chat, mine) for saying in one.sayings]
+            if base.slot[0] == "here"
+            else [base] * len(one.sayings),
+        )
+        for one, base in bases
+    ]
 
 
 def _in_chat(base: Key, one: Statement, chat: str, mine: set[tuple[str, str]]) -> Key:

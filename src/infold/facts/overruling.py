@@ -5,12 +5,14 @@ A wrong supersession is worse than a missed one: all that tells a thing must be 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from infold.facts.attributes import CHOICE
 from infold.facts.statements import ASSISTANT, TOOL, Saying, Statement
 from infold.folding.likeness import GENERIC, about, telling, words
 
+_ANYWHERE = "\0"  # no chat has this id
 _FEW = 4  # words that name one thing outright
 _REVOCABLE = frozenset(["decision", "goal", "preference", "commitment"])
 
@@ -20,56 +22,71 @@ def overruled(known: Sequence[Statement], standing: Sequence[Statement]) -> Iter
     changes = [one for one in known if one.replaces and one.sayings]
     if not changes:
         return
-    gone = {one.id: words(one.replaces) for one in changes}
-    wanted = frozenset[str]().union(*gone.values())
-    by_word: dict[str, list[Statement]] = {}
+    # By word and chat; by word alone for what is taken back anywhere.
+    outright: dict[tuple[str, str], list[Statement]] = {}
+    wordy: dict[tuple[str, str], list[Statement]] = {}
+    counts = Counter(word for one in changes for word in words(one.replaces))
     for one in changes:
-        for word in sorted(telling(gone[one.id]) or gone[one.id]):
-            by_word.setdefault(word, []).append(one)
+        gone = words(one.replaces)
+        for chat in sorted({saying.chat for saying in one.sayings} | {_ANYWHERE}):
+            if _is_outright(one):  # all of its words must be found: the rarest will do to look for it
+                outright.setdefault((chat, min(gone, key=lambda word: (counts[word], word))), []).append(one)
+            else:
+                for word in telling(gone):
+                    wordy.setdefault((chat, word), []).append(one)
     for old in standing:
-        said = words(old.text)
-        if not old.sayings or said.isdisjoint(wanted):
+        if old.kind not in _REVOCABLE or not old.sayings:
             continue
-        near = {one.id: one for word in said & wanted for one in by_word.get(word, ())}
+        said = words(old.text)
+        named = telling(said)
+        rarest = min(named, key=lambda word: (counts[word], word), default="")
+        chats = {_ANYWHERE} if old.kind == "preference" else {saying.chat for saying in old.sayings}
+        near = [new for chat in chats for word in said for new in outright.get((chat, word), ())]
+        near += [new for chat in chats for new in wordy.get((chat, rarest), ())]
+        last = old.sayings[-1]
+        near = [new for new in near if new.sayings[-1].at >= last.at and new.id != old.id]
         hits = [
-            (saying, new.id, new)
-            for new in near.values()
-            if new.id != old.id and _names(new, gone[new.id], old, said)
-            if (saying := _after(new, old)) is not None
+            (saying, new.id, new) for new in near if (saying := _after(new, old)) is not None and _names(new, old, said)
         ]
         if hits:
             first, _, new = min(hits, key=lambda hit: hit[:2])
             yield old, new, first.at
 
 
+def _is_outright(new: Statement) -> bool:
+    """Whether a change names the old thing and nothing else."""
+    gone = words(new.replaces)
+    return 0 < len(gone) <= _FEW and not gone & words(new.text)
+
+
 def _after(new: Statement, old: Statement) -> Saying | None:
     """When a change was first said after all that it takes back, by somebody who may; a decision is taken back where it
     was made."""
     last = old.sayings[-1]
-    chats = {saying.chat for saying in old.sayings}
-    everywhere = old.kind == "preference"
-    by_user = any(saying.speaker not in (ASSISTANT, TOOL) for saying in old.sayings)
     for saying in new.sayings:
-        later = saying.at > last.at or ((saying.at, saying.chat) == (last.at, last.chat) and saying.seq > last.seq)
-        may = saying.speaker not in (ASSISTANT, TOOL) or not by_user
-        if later and may and (everywhere or saying.chat in chats):
+        if saying.at < last.at or (saying.at == last.at and (saying.chat != last.chat or saying.seq <= last.seq)):
+            continue
+        here = old.kind == "preference" or any(saying.chat == other.chat for other in old.sayings)
+        if here and (_by_user(saying) or not any(map(_by_user, old.sayings))):
             return saying
     return None
 
 
-def _names(new: Statement, gone: frozenset[str], old: Statement, said: frozenset[str]) -> bool:
+def _by_user(saying: Saying) -> bool:
+    return saying.speaker not in (ASSISTANT, TOOL)
+
+
+def _names(new: Statement, old: Statement, said: frozenset[str]) -> bool:
     """Whether a change names all that tells the old statement, or names it outright."""
-    if old.kind not in _REVOCABLE:
-        return False
     if new.attribute and new.attribute != CHOICE and (new.subject, new.attribute) != (old.subject, old.attribute):
         return False
-    mine = words(new.text)
-    if len(gone) <= _FEW and not gone & mine:
-        if not gone <= said:
-            return False
-        topics = words(about(new.text)) - GENERIC, words(about(old.text)) - GENERIC
-        if all(topics) and not topics[0] & topics[1]:  # Postgres for the cache is not Postgres for the backend
-            return False
-        return bool(telling(gone)) or bool(telling(mine) & (said - gone))
-    named = telling(said)
-    return bool(named) and named <= gone and not named <= mine
+    gone, mine = words(new.replaces), words(new.text)
+    if not _is_outright(new):
+        named = telling(said)
+        return bool(named) and named <= gone and not named <= mine
+    if not gone <= said:
+        return False
+    topics = words(about(new.text)) - GENERIC, words(about(old.text)) - GENERIC
+    if all(topics) and not topics[0] & topics[1]:  # Postgres for the cache is not Postgres for the backend
+        return False
+    return bool(telling(gone)) or bool(telling(mine) & (said - gone))

@@ -65,17 +65,22 @@ def resolve(statements: Iterable[Statement]) -> list[Fact]:
     fates = {one.id: Fate(one.sayings[0].at if one.sayings else 0) for one in known}
     named = {saying.speaker.casefold() for one in known for saying in one.sayings} - {"user", ASSISTANT, TOOL}
     slots: dict[tuple[str, ...], list[_Event]] = {}
-    for one, keys in zip(known, keys_of(known), strict=True):
+    for one, keys in keys_of(known):
         for saying, key in zip(one.sayings, keys, strict=True):
             event = _Event(saying, one, key, _authority(saying.speaker, key.whose, named))
             slots.setdefault(key.slot, []).append(event)
     for events in slots.values():
-        _Slot(fates).settle(sorted(events, key=lambda event: (event.saying, event.statement.id)))
+        _Slot(fates).settle(sorted(events, key=_order))
     standing = [one for one in known if fates[one.id].until is None and not fates[one.id].against]
     for old, new, at in overruled(known, standing):
         fates[old.id] = Fate(fates[old.id].since, at, new.id)
     facts = [_fact(one, fates[one.id]) for one in known]
     return sorted(facts, key=lambda fact: (fact.valid_from, fact.id))
+
+
+def _order(event: _Event) -> tuple[int, str, int, str, str, str]:
+    saying = event.saying
+    return saying.at, saying.chat, saying.seq, saying.id, saying.speaker, event.statement.id
 
 
 def _authority(speaker: str, whose: str, named: set[str]) -> int:
@@ -113,15 +118,17 @@ class _Slot:
 
     def _take(self, events: list[_Event]) -> None:
         """Take in what was said at the same moment. What ends is taken before what begins."""
+        if len(events) == 1:
+            self._state(events[0], [])
+            return
         stated = [event for event in events if not event.key.denies]
         sure = {event.value for event in stated if event.corrects}
         values = sorted({event.value for event in stated}, key=lambda value: (value in sure, len(value), value))
         # A correction comes after what it corrects, and what is more exact after what is less.
         settled = len(sure) == 1 or all(compatible(one, other) for one, other in pairwise(values))
+        place = {value: at for at, value in enumerate(values)}
         fresh: list[_Hold] = []
-        for event in sorted(
-            events, key=lambda event: (not event.key.denies, values.index(event.value) if event in stated else 0)
-        ):
+        for event in sorted(events, key=lambda event: -1 if event.key.denies else place[event.value]):
             fresh.append(self._state(event, [] if settled and not event.key.denies else fresh))
 
     def _state(self, event: _Event, beside: list[_Hold]) -> _Hold:

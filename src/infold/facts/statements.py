@@ -62,7 +62,7 @@ class Statement:
 
     @property
     def id(self) -> str:
-        return self.digest[:8].hex()
+        return _id(self.text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,16 +118,28 @@ def _digest(text: str) -> bytes:
     return hashlib.blake2b(evened(text).encode("utf-8", "surrogatepass"), digest_size=16).digest()
 
 
+@functools.lru_cache(maxsize=16384)
+def _id(text: str) -> str:
+    return _digest(text)[:8].hex()
+
+
 def merged(statements: Iterable[Statement]) -> list[Statement]:
     """Each text once, with all who said it; oldest first. The same in whatever order and portions it is done."""
     groups: dict[bytes, list[Statement]] = {}
     for statement in statements:
         groups.setdefault(statement.digest, []).append(statement)
-    return sorted(map(_joined, groups.values()), key=lambda one: (one.sayings[:1], one.digest))
+    return sorted(map(_joined, groups.values()), key=_first)
+
+
+def _first(one: Statement) -> tuple[int, str, int, str, bytes]:
+    said = one.sayings[0] if one.sayings else Saying(0, "", 0, "")
+    return said.at, said.chat, said.seq, said.id, one.digest
 
 
 def _joined(group: list[Statement]) -> Statement:
     """One statement for many of the same text: the words of the most reliable, the sayings of all."""
+    if len(group) == 1 and len(group[0].sayings) == 1 and group[0].sayings[0].speaker:
+        return group[0]
     sayings = sorted(
         {saying if saying.speaker else replace(saying, speaker=one.speaker) for one in group for saying in one.sayings}
     )
@@ -144,4 +156,4 @@ def _joined(group: list[Statement]) -> Statement:
 def _reliable(one: Statement) -> tuple[object, ...]:
     rank = 2 if one.speaker == TOOL else 1 if one.speaker == ASSISTANT else 0
     slot = (not one.attribute, one.subject, one.attribute, one.value)
-    return rank, one.speaker, slot, one.kind, one.text.isupper(), one.text, one.quote
+    return rank, one.speaker, slot, one.kind, -sum(map(str.istitle, one.text.split())), one.text, one.quote
