@@ -1,0 +1,61 @@
+"""Given names: what makes a capitalised word a person where nothing else says so. Pure."""
+
+from __future__ import annotations
+
+# Hardly ever anything but a person. Names of cities, products and other things are not here.
+GIVEN = frozenset(
+    "aaron abdul abdullah abigail adam adrian agnes agnieszka ahmad ahmed aisha akira alan albert alejandro aleksandr "
+    "alena alessandra alessandro alex alexander alexandra alexandre alfred ali alice alicia alina alison aliyah "
+    "allison alma alvaro amanda amelia amina amir amit amy ana anastasia anders andre andrea andreas andrei andrew "
+    "andrzej andy angela anika anil anita anja anjali ann anna annabel anne annette annika anthony antoine anton "
+    "antonia antonio anya arjun arthur arturo astrid aurelie ayaan ayesha barbara bart bastian beatrice beatriz ben "
+    "benedikt benjamin bernadette bernard bernd bert beth bettina bianca birgit bjorn bob boris brandon brenda brian "
+    "bridget bruno camila camille carl carla carlos carmen carolina caroline catherine cecilia cedric celine chiara "
+    "chloe chris christiane christina christine christoph christopher claire clara claudia clemens clement colin "
+    "connor cornelia cristina cynthia damian dan daniel daniela danielle dario darius dave david deborah deepak deniz "
+    "dennis derek diana diane diego dieter dimitri dirk dmitri dominik dominique donald donna doris dorothea dorothy "
+    "doug douglas duncan dylan edgar edith eduardo edward eileen elaine eleanor elena elias elif elina elisa "
+    "elisabeth elise elizabeth ella ellen elodie emil emilia emilie emily emma emmanuel eric erica erik erika erin "
+    "ernesto esra esteban esther ethan eugene eva evan evelyn ewa fabian fabio fatima federico felicia felipe felix "
+    "fernanda fernando fiona florian francesca francesco francis francisco francois franz frederic frederik friedrich "
+    "gabriel gabriela gabriele gabriella gareth gary gavin genevieve geoff georg george gerald gerard gerhard "
+    "gianluca gilbert giovanni gisela giulia giuseppe gonzalo gordon graham greg gregor gregory greta guillaume "
+    "gunter gustav gustavo hannah hans harald harold harry hassan heather hector heidi heike heinrich helen helena "
+    "helga helmut hendrik henrik henry herbert hiroshi holger hugo hussein ian ibrahim ida ignacio igor ilse imran "
+    "ines inga ingo ingrid irene irina isaac isabel isabella isabelle ivan ivana jacob jacqueline jacques jaime jakob "
+    "jakub james jamie jan jana jane janet janina jasmin jason javier jean jeff jeffrey jenna jennifer jenny jens "
+    "jeremy jerome jessica jessie jill jim joachim joan joanna joao joe joel johan johann johanna johannes john jonas "
+    "jonathan jorge jose josef joseph josephine joshua juanita judith julian juliana julie julien juliette jurgen "
+    "justin justine jutta kai kamal kamil karen karim karin karl karla karolina karsten katarina kate katharina "
+    "katherine kathleen kathrin kathy katie katja katrin kazuki keiko keith kelly ken kenji kenneth kerstin kevin "
+    "khalid kim kirsten klaus kofi konrad konstantin kristin kristina kumar kurt kyle lara larissa larry lars laura "
+    "lauren laurence laurent lea leah leila lena lennart leo leon leonard leonardo leonie leticia liam lina linda "
+    "lisa liz lorena lorenzo louis louise luca lucas lucia lucie lucy luis luisa lukas luke lydia magda magdalena "
+    "maja malik manfred manuel manuela marc marcel marcela marcelo marcos marcus margaret margarita maria marianne "
+    "marie marina mario marion marius marta martha martin martina mary mateo mathias mathieu mathilde matt matteo "
+    "matthew matthias maurice maximilian megan mehmet mei melanie melissa mette mia michael michaela michal michel "
+    "michele michelle miguel mike mikhail milena mina miriam mohamed mohammad mohammed moritz mustafa nadia nadine "
+    "naomi natalia natalie natasha nathalie nathan neha neil nicholas nick nicola nicolas nicole nigel nikhil nikita "
+    "niklas nikolai nils nina noah noemi nora norbert norman nuria olaf oleg olga oliver olivia olivier omar oskar "
+    "otto pablo paola paolo pascal patricia patrick patrik paul paula pauline pavel pedro peter petra phil philip "
+    "philipp philippe phoebe pierre piotr pooja priya rachel rafael rahul rainer raj rajesh ralf ralph ramon raphael "
+    "raquel rashid rebecca reinhard renata rene ricardo richard rita robert roberta roberto rodrigo roger roland rolf "
+    "ronald rosa rosalie rosanna ross roxana rudolf rupert russell ruth ryan sabine sabrina sally salma sam samantha "
+    "samira samuel sandra sandro sanjay sara sarah sascha saskia sean sebastian selina serena serge sergei sergio "
+    "shaun sheila shreya silke silvia simon simona simone sofie sonia sonja sophia sophie stefan stefanie stefano "
+    "stephan stephanie stephen steve steven stuart sunil susan susana susanna susanne suzanne sven svenja svetlana "
+    "sylvia tamara tanja tanya tatiana ted teresa terry thea theo theodor theresa thomas thorsten tim timo timothy "
+    "tina tobias todd tom tomas tomasz tommaso tony torsten tracy ulrich ulrike uta ute uwe vadim valentina valeria "
+    "valerie vanessa vera verena veronica veronika viktor viktoria vincent vincenzo vivian vivien vladimir volker "
+    "walter wanda wei wendy werner wilhelm willem william wolfgang xavier yang yannick yasmin yolanda yuki yuri yusuf "
+    "yvette yvonne zachary zainab zoe zuzana".split()
+)
+# As often something else (a word, a city, a country, a product): a person only where somebody speaks, or is spoken to.
+EITHER = frozenset(
+    "aria art austin bella bill brad brooke carol carter charlie charlotte chase chelsea christian claude cole daisy "
+    "dakota dallas dawn dean drew eve faith flora florence frances frank gene gloria grace grant hope hunter "
+    "iris ivy jack jade jasmine jay jordan joy juan julia kent lee lily logan lou luna madison marco mark "
+    "mason max maya melody mercedes nelson noel nova olive oscar parker pat pearl pepper ray reed regina "
+    "rich rob robin rod roman rose ruby rusty santiago sierra sky skyler sofia sue summer sydney taylor tyler venus "
+    "victor victoria viola violet wade ward will winter".split()
+)
