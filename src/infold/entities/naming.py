@@ -83,9 +83,17 @@ def people(sentence: str) -> list[str]:
     """Names of people, in order, each once: only such as are spoken of as people."""
     found: dict[str, None] = {}
     for match in _NAME.finditer(sentence):
+        if not match.start() and not _may_open(match[0], sentence[match.end() : match.end() + 4]):
+            continue
         for name in _person(sentence, match.start(), match[0]):
             found[name] = None
     return [*found]
+
+
+def _may_open(run: str, after: str) -> bool:
+    """Whether the first words of a sentence may be a name; most are one ordinary word."""
+    low = plain(run)
+    return " " in run or low in GIVEN or low in EITHER or "'" in low or after.startswith((",", " is", " who"))
 
 
 def _person(sentence: str, start: int, run: str) -> list[str]:

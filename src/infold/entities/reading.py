@@ -9,6 +9,7 @@ from datetime import date
 
 from infold.entities.model import Mention
 from infold.entities.naming import MOST, files, is_given, people, projects
+from infold.entities.states import broken, denied, done, dropped, over, pending
 from infold.folding.dates import resolve as dated
 from infold.folding.extractive import READ_CHARS, TOOL_CHARS
 from infold.folding.likeness import GENERIC, words
@@ -60,54 +61,6 @@ _DUE_THERE = re.compile(
     re.IGNORECASE,
 )
 
-# ---------------------------------------------------------------- problems
-
-_BROKEN = re.compile(
-    r"\b(?:(?:is|are|'s|'re|'m|am|been|got|gets?|keeps?|seems?|looks?|remains?|became|goes|went)(?: \w+ly| still| again| now| currently| also| all| totally| constantly| always)*"
-    r" (?:broken|stuck|blocked|failing|crashing|hanging|leaking|frozen|unreachable|corrupt(?:ed)?|offline|down(?= again| since| for| right|[.,!]|$)|out of (?:memory|disk|space)|jammed|unresponsive|not (?:working|responding|loading|starting|building|compiling|syncing))"
-    r"|(?:isn't|aren't|is not|are not|not) (?:working|responding|loading|starting|building|compiling|syncing|charging|printing)(?! on\b| at\b| for\b| as\b)"
-    r"|(?:doesn't|don't|does not|do not|won't|didn't) (?:work|start|load|build|compile|boot|respond|connect|open|sync|charge|turn on|print)(?= |[.,!?]|$)(?! (?:on|at|for|as|in) (?:weekend|monday|friday|night|holiday))"
-    r"|stopped (?:working|responding|loading)|keeps? (?:failing|crashing|hanging|freezing|disconnecting|dropping|timing out|throwing|restarting|breaking)"
-    r"|(?:fails?|failed|crash(?:es|ed)|hangs|freezes|breaks)(?: (?:again|with|on|when|because|since|for|at|during|to|after|every|in|whenever|silently|always|randomly)\b|[.,!?]|$)|times? out|timed out|throws? (?:an? )?(?:\w+ )?(?:error|exception)"
-    r"|(?:there(?:'s| is)|has|have|found|hit|get|getting|got|see|seeing) (?:a|an|another|this|some)(?: \w+){0,2} (?:bug|errors?|memory leak|leak|deadlock|crash|outage|regression|race condition)\b(?! bounty)"
-    r"|can(?:'t|not) (?:log in|login|sign in|connect|build|deploy|start|open the|reach|install|upload|download)|(?:blocked|held up) by|no funciona|ne (?:marche|fonctionne) (?:pas|plus)|funktioniert nicht|geht nicht|ist kaputt)"
-    r"|坏了|不能用|لا يعمل",
-    re.IGNORECASE,
-)
-_BROKE = re.compile(  # whatever _BROKEN finds has one of these in it
-    r"brok|stuck|block|fail|crash|hang|leak|fr[eo]{1,2}z|unrea|corrupt|offline|down|out|jam|unresp|n't|not |stopped|keep|break|throws|bug|error|lock|regress|race|funcion|fonction|marche|funktion|geht|kaputt|坏了|不能用|لا يعمل",
-    re.IGNORECASE,
-)
-# Said of what may be, what was, and what people say of themselves.
-_UNREAL = re.compile(
-    r"(?:^|[,;:–] ?)(?:(?:and|but|so) )?(?:if|unless|in case|suppose|imagine|whenever|when|once|until)\b|\b(?:if (?:it|the|this|that|they|you|something|anything|we|i|one)|would|could|might|may|in case|unless|should|used to|whether|or else|so that|otherwise"
-    r"|no longer|never|isn't (?:broken|stuck|blocked)|not (?:broken|stuck|blocked)|was (?:broken|stuck|blocked|down)|were (?:broken|stuck|down)|anymore|any longer|nothing|what happens|how (?:do|to|can)"
-    r"|stuck (?:in traffic|at home|in a meeting|with me|to)|(?:heart|word|silence|record) is broken|out of (?:scope|time)|calm down|slow(?:ed)? down|breaks? (?:my heart|even|the ice|for)|crash(?:ed)? (?:course|at|on (?:my|the) (?:couch|sofa))|failed (?:attempt|state))\b",
-    re.IGNORECASE,
-)
-_NOT_YET = re.compile(r"\b(?:hasn't|haven't|has not|have not|didn't|not)\b.*\byet\b", re.IGNORECASE)
-_WHY = re.compile(
-    r"^(?:any (?:idea|clue) )?why (?:is|are|does|do|did|has|have|won't|can't|doesn't|isn't)\b", re.IGNORECASE
-)
-
-# ---------------------------------------------------------------- what is over
-
-_OVER = re.compile(
-    r"\b(?:is|are|'s|was|were|got|been|all) (?:now |all |finally |already |just |officially )*(?:done|finished|fixed|solved|resolved|completed|shipped|merged|deployed|submitted|delivered|sent(?: off)?|sorted(?: out)?|paid|booked|cancel+ed|called off)\b"
-    r"|\bworks? (?:again|now|fine now)\b|\bno longer (?:fails?|crash(?:es)?|broken|stuck|blocked|hangs?|leak(?:s|ing)?)\b|\bup and running\b",
-    re.IGNORECASE,
-)
-_DROPPED = re.compile(
-    r"\b(?:cancel+(?:ed|ing)?|call(?:ed|ing)? off|drop(?:ped|ping)?|scrap(?:ped|ping)?|ditch(?:ed|ing)?|abandon(?:ed|ing)?|forget(?: about)?|never ?mind|no longer (?:needs?|wants?|necessary|going|planning|required|have|has)"
-    r"|won't be|(?:am|'m|is|are|'re) not going to|(?:not|don't|doesn't) (?:need|want|bother)[^.]*(?:any ?more|any longer|after all)|gave up|giving up|give up|not (?:happening|going to happen)|obsolete|off the table|moot"
-    r"|(?:won't|will not|not) [^.]*(?:after all|any ?more))\b",
-    re.IGNORECASE,
-)
-_DENIED = re.compile(
-    r"\b(?:not yet|hasn't|haven't|has not|have not|isn't|aren't|wasn't|weren't|not (?:done|finished|fixed|solved|resolved)|until|once|if|when|as soon as|will be|should be|almost|nearly|half)\b|\?\s*$",
-    re.IGNORECASE,
-)
-
 
 @dataclass(slots=True)
 class _Part:
@@ -125,23 +78,25 @@ def read(message: Message, candidates: Sequence[Candidate], chat: str) -> list[M
     Tools and system prompts name files, nothing else. The assistant's sentences count where they gave a candidate: the
     rest is talk about the world. What says only that something is over is of no kind, and `resolve` finds what it is about.
     """
-    base = Mention("", "", at=message.created_at, chat=chat, seq=message.seq, id=message.id)
-    if message.role not in ("user", "assistant"):
-        named = files(without_own(message.text)[:TOOL_CHARS])
-        return [replace(base, kind="file", name=name) for name in named] if len(named) <= _LISTING else []
-    return _Reader(message, base).read(candidates)
+    reader = _Reader(message, chat)
+    return reader.read(candidates) if message.role in ("user", "assistant") else reader.listed()
 
 
 class _Reader:
-    """Reads one message of a person or an assistant."""
+    """Reads one message."""
 
-    def __init__(self, message: Message, base: Mention) -> None:
-        self.base = base
+    def __init__(self, message: Message, chat: str) -> None:
+        self.at, self.chat, self.seq, self.id = message.created_at, chat, message.seq, message.id
         self.by_user = message.role == "user"
         self.speaker = (message.name or "User") if self.by_user else "Assistant"
         self.listener = "Assistant" if self.by_user else "User"
         self.named = message.name or ""
         self.text = message.text
+
+    def listed(self) -> list[Mention]:
+        """The files of a tool's result or a system prompt."""
+        named = files(without_own(self.text)[:TOOL_CHARS])
+        return [self._mention("file", name[:_LONGEST]) for name in named] if len(named) <= _LISTING else []
 
     def read(self, candidates: Sequence[Candidate]) -> list[Mention]:
         every = sentences(clean(without_own(self.text)[:READ_CHARS]))
@@ -159,7 +114,7 @@ class _Reader:
                 ("project", projects(part.said)),
                 ("file", what),
             ):
-                part.found += [replace(self.base, kind=kind, name=name[:_LONGEST]) for name in names]
+                part.found += [self._mention(kind, name[:_LONGEST]) for name in names]
         return _joined(parts)
 
     def _is_person(self, owner: str, who: list[str]) -> bool:
@@ -169,38 +124,36 @@ class _Reader:
         said = candidate.said or _source(candidate.text, every)
         part, text = _Part(said, sure=True), candidate.text
         kind = candidate.kind
-        broken = self._broken(said)
-        if candidate.closes and candidate.section != "open" and not broken:
+        fails = broken(said, self.by_user)
+        if candidate.closes and candidate.section != "open" and not fails:
             self._over(part)
         elif (
             _LISTED.match(text)
             or (kind == "question" and _CHORE.match(text))
-            or (kind == "commitment" and (_MUST.search(said) or _MUST.search(text) or not broken))
+            or (kind == "commitment" and (_MUST.search(said) or _MUST.search(text) or not fails))
         ):
             self._task(part, text)
         elif kind == "goal":
             due = _due(text)
             self._add(part, "goal", _AIM.sub("", _undated(text, due), count=1), status="open", due=due)
-        elif broken or (kind == "question" and not _NOT_YET.search(said)):
+        elif fails or (kind == "question" and not pending(said)):
             self._add(part, "problem", text, status="open")
-        elif _OVER.search(said) or _DROPPED.search(said):
+        elif over(said):
             self._over(part)
         return part
 
     def _of_sentence(self, sentence: str) -> _Part:
         """A sentence that is not worth a line of memory may still say that something is broken, or over."""
         part = _Part(sentence, sure=self.by_user)
-        if not self.by_user and not _OVER.search(sentence):
-            return part
-        if _OVER.search(sentence):
+        if done(sentence):
             self._over(part)
-        elif self._broken(sentence):
-            text = tell(sentence.rstrip(" ?"), sentence, self.speaker, self.listener, "fact", self.base.at)
+        elif self.by_user and broken(sentence, self.by_user):
+            text = tell(sentence.rstrip(" ?"), sentence, self.speaker, self.listener, "fact", self.at)
             self._add(part, "problem", text, status="open")
         return part
 
     def _task(self, part: _Part, text: str) -> None:
-        due = _due(text) or _due(dated(part.said, self.base.at, due=True))
+        due = _due(text) or _due(dated(part.said, self.at, due=True))
         if not due and text.startswith(f"{self.speaker} ") and not _MUST.search(text):
             return  # somebody tells what was, or is
         text = _undated(_LISTED.sub("", text, count=1), due)
@@ -220,21 +173,18 @@ class _Reader:
             return who
         return who if who and who != "We" and who[0].isupper() and is_given(who) and people(f"{who} said") else ""
 
-    def _broken(self, said: str) -> bool:
-        if not _BROKE.search(said) or _UNREAL.search(said):
-            return False
-        asked = said.rstrip().endswith(("?", "？"))
-        return _BROKEN.search(said) is not None and (not asked or (self.by_user and _WHY.match(said) is not None))
-
     def _over(self, part: _Part) -> None:
-        if part.said and not _DENIED.search(part.said):
-            self._add(part, "", part.said, status="dropped" if _DROPPED.search(part.said) else "done")
+        if not denied(part.said):
+            self._add(part, "", part.said, status="dropped" if dropped(part.said) else "done")
 
     def _add(self, part: _Part, kind: str, name: str, status: str = "", due: str = "", owner: str = "") -> None:
         name = " ".join(name.split()).strip(" ,;:.!?–—-。！？")[:_LONGEST].rstrip()
         if words(name):
             name = name[:1].upper() + name[1:]
-            part.found.append(replace(self.base, kind=kind, name=name, status=status, due=due, owner=owner))
+            part.found.append(self._mention(kind, name, status, due, owner))
+
+    def _mention(self, kind: str, name: str, status: str = "", due: str = "", owner: str = "") -> Mention:
+        return Mention(kind, name, status, due, owner, (), self.at, self.chat, self.seq, self.id)
 
 
 def _source(text: str, every: Sequence[str]) -> str:
@@ -245,6 +195,8 @@ def _source(text: str, every: Sequence[str]) -> str:
 
 def _due(text: str) -> str:
     """The day a text gives as the last one, or its only one."""
+    if "-" not in text:
+        return ""
     found = _DUE.search(text)
     days = [found["day"]] if found else [*dict.fromkeys(match["day"] for match in _ANY_DAY.finditer(text))]
     if len(days) != 1:
@@ -273,5 +225,5 @@ def _joined(parts: Sequence[_Part]) -> list[Mention]:
                 one = replace(
                     known, status=one.status or known.status, due=one.due or known.due, owner=one.owner or known.owner
                 )
-            found[one.kind, one.key] = replace(one, links=tuple(sorted(links)))
+            found[one.kind, one.key] = replace(one, links=tuple(sorted(links))) if links else one
     return [*found.values()]

@@ -1,0 +1,98 @@
+"""Whether a sentence says that something is broken, done or dropped. Pure."""
+
+from __future__ import annotations
+
+import re
+
+
+class _Signs:
+    """Pieces of words without one of which a pattern finds nothing: faster to look for than the pattern."""
+
+    def __init__(self, signs: str) -> None:
+        self.signs = tuple(signs.split())
+
+    def __call__(self, low: str) -> bool:
+        return any(map(low.__contains__, self.signs))
+
+
+# All patterns are for lower-cased text.
+
+# ---------------------------------------------------------------- problems
+
+_BROKEN = re.compile(
+    r"\b(?:(?:is|are|'s|'re|'m|am|been|got|gets?|keeps?|seems?|looks?|remains?|became|goes|went)(?: \w+ly| still| again| now| currently| also| all| totally| constantly| always)*"
+    r" (?:broken|stuck|blocked|failing|crashing|hanging|leaking|frozen|unreachable|corrupt(?:ed)?|offline|down(?= again| since| for| right|[.,!]|$)|out of (?:memory|disk|space)|jammed|unresponsive|not (?:working|responding|loading|starting|building|compiling|syncing))"
+    r"|(?:isn't|aren't|is not|are not|not) (?:working|responding|loading|starting|building|compiling|syncing|charging|printing)(?! on\b| at\b| for\b| as\b)"
+    r"|(?:doesn't|don't|does not|do not|won't|didn't) (?:work|start|load|build|compile|boot|respond|connect|open|sync|charge|turn on|print)(?= |[.,!?]|$)(?! (?:on|at|for|as|in) (?:weekend|monday|friday|night|holiday))"
+    r"|stopped (?:working|responding|loading)|keeps? (?:failing|crashing|hanging|freezing|disconnecting|dropping|timing out|throwing|restarting|breaking)"
+    r"|(?:fails?|failed|crash(?:es|ed)|hangs|freezes|breaks)(?: (?:again|with|on|when|because|since|for|at|during|to|after|every|in|whenever|silently|always|randomly)\b|[.,!?]|$)|times? out|timed out|throws? (?:an? )?(?:\w+ )?(?:error|exception)"
+    r"|(?:there(?:'s| is)|has|have|found|hit|get|getting|got|see|seeing) (?:a|an|another|this|some)(?: \w+){0,2} (?:bug|errors?|memory leak|leak|deadlock|crash|outage|regression|race condition)\b(?! bounty)"
+    r"|can(?:'t|not) (?:log in|login|sign in|connect|build|deploy|start|open the|reach|install|upload|download)|(?:blocked|held up) by|no funciona|ne (?:marche|fonctionne) (?:pas|plus)|funktioniert nicht|geht nicht|ist kaputt)"
+    r"|坏了|不能用|لا يعمل",
+)
+_BROKE = _Signs(
+    "brok stuck block fail crash hang leak froz freez unrea corrupt offline down out jam unresp n't not stopped keep break throws bug error "
+    "lock regress race funcion fonction marche funktion geht kaputt 坏了 不能用 يعمل"
+)
+# Said of what may be, what was, and what people say of themselves.
+_UNREAL = re.compile(
+    r"(?:^|[,;:–] ?)(?:(?:and|but|so) )?(?:if|unless|in case|suppose|imagine|whenever|when|once|until)\b|\b(?:if (?:it|the|this|that|they|you|something|anything|we|i|one)|would|could|might|may|in case|unless|should|used to|whether|or else|so that|otherwise"
+    r"|no longer|never|isn't (?:broken|stuck|blocked)|not (?:broken|stuck|blocked)|was (?:broken|stuck|blocked|down)|were (?:broken|stuck|down)|anymore|any longer|nothing|what happens|how (?:do|to|can)"
+    r"|stuck (?:in traffic|at home|in a meeting|with me|to)|(?:heart|word|silence|record) is broken|out of (?:scope|time)|calm down|slow(?:ed)? down|breaks? (?:my heart|even|the ice|for)|crash(?:ed)? (?:course|at|on (?:my|the) (?:couch|sofa))|failed (?:attempt|state))\b",
+)
+_NOT_YET = re.compile(r"\b(?:hasn't|haven't|has not|have not|didn't|not)\b.*\byet\b")
+_WHY = re.compile(r"^(?:any (?:idea|clue) )?why (?:is|are|does|do|did|has|have|won't|can't|doesn't|isn't)\b")
+
+# ---------------------------------------------------------------- what is over
+
+_OVER = re.compile(
+    r"\b(?:is|are|'s|was|were|got|been|all) (?:now |all |finally |already |just |officially )*(?:done|finished|fixed|solved|resolved|completed|shipped|merged|deployed|submitted|delivered|sent(?: off)?|sorted(?: out)?|paid|booked|cancel+ed|called off)\b"
+    r"|\bworks? (?:again|now|fine now)\b|\bno longer (?:fails?|crash(?:es)?|broken|stuck|blocked|hangs?|leak(?:s|ing)?)\b|\bup and running\b",
+)
+_DROPPED = re.compile(
+    r"\b(?:cancel+(?:ed|ing)?|call(?:ed|ing)? off|drop(?:ped|ping)?|scrap(?:ped|ping)?|ditch(?:ed|ing)?|abandon(?:ed|ing)?|forget(?: about)?|never ?mind|no longer (?:needs?|wants?|necessary|going|planning|required|have|has)"
+    r"|won't be|(?:am|'m|is|are|'re) not going to|(?:not|don't|doesn't) (?:need|want|bother)[^.]*(?:any ?more|any longer|after all)|gave up|giving up|give up|not (?:happening|going to happen)|obsolete|off the table|moot"
+    r"|(?:won't|will not|not) [^.]*(?:after all|any ?more))\b",
+)
+_ENDS = _Signs(
+    "done finish fixed solved complet shipped merged deployed submitted delivered sent sorted paid booked cancel called works running longer"
+)
+_DROPS = _Signs("cancel call drop scrap ditch abandon forget mind longer n't not gave giv obsolete table moot")
+_DENIED = re.compile(
+    r"\b(?:not yet|hasn't|haven't|has not|have not|isn't|aren't|wasn't|weren't|not (?:done|finished|fixed|solved|resolved)|until|once|if|when|as soon as|will be|should be|almost|nearly|half)\b|\?\s*$",
+)
+
+
+def broken(said: str, by_user: bool) -> bool:
+    """Whether a sentence says that something does not work; the user may ask why it does not."""
+    low = said.lower()
+    if not _BROKE(low) or not _BROKEN.search(low) or _UNREAL.search(low):
+        return False
+    return not low.rstrip().endswith(("?", "？")) or (by_user and _WHY.match(low) is not None)
+
+
+def over(said: str) -> bool:
+    """Whether a sentence says outright that something is done, works again, or is dropped."""
+    return done(said) or dropped(said)
+
+
+def done(said: str) -> bool:
+    """Whether a sentence says outright that something is done, or works again."""
+    low = said.lower()
+    return _ENDS(low) and _OVER.search(low) is not None
+
+
+def dropped(said: str) -> bool:
+    """Whether a sentence says that something will not be done."""
+    low = said.lower()
+    return _DROPS(low) and _DROPPED.search(low) is not None
+
+
+def denied(said: str) -> bool:
+    """Whether a sentence that sounds as if something were over says the opposite, or only hopes or asks so."""
+    return _DENIED.search(said.lower()) is not None
+
+
+def pending(said: str) -> bool:
+    """Whether a sentence says that something is not done yet."""
+    return "yet" in said and _NOT_YET.search(said.lower()) is not None
