@@ -98,7 +98,7 @@ class _Query:
 
 def _any_of(found: frozenset[str]) -> re.Pattern[str]:
     """What finds any of some words, in any of their forms: companies have the stem company."""
-    starts = sorted({word[:-1] if len(word) > 4 else word for word in found})
+    starts = sorted({word[:-1] if len(word) > 3 else word for word in found})
     return re.compile("|".join(map(re.escape, starts)) or r"(?!)", re.IGNORECASE)
 
 
