@@ -139,7 +139,7 @@ def _opens(word: str) -> bool:
 
 def _nameable(word: str) -> bool:
     low = word.lower()
-    return low not in MONTHS and low not in WEEKDAYS and low not in ("user", "assistant", "i")
+    return low not in MONTHS and low not in WEEKDAYS and low not in ("user", "assistant", "i", "yum", "collins", "db")
 
 
 def is_given(name: str) -> bool:

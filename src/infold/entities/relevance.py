@@ -73,15 +73,16 @@ class _Query:
         self.words = words(query)
         self.tokens = _tokens(query)
         # Most names share nothing with a query, which is faster to see than their words are to find.
-        starts = {word[:-1] if len(word) > 4 else word for word in self.words | self.tokens}
-        self.may_share = re.compile("|".join(map(re.escape, sorted(starts))) or r"(?!)", re.IGNORECASE)
+        self.may_tell = _any_of(self.words)
+        self.may_name = _any_of(self.words | self.tokens)
 
     def names(self, entity: Entity) -> float:
         """1 for what is named whole, 0 for what is not named; what is said in a sentence may be named in part."""
         name = entity.name
-        if name.isascii() and not self.may_share.search(name):
+        told = entity.kind in TOLD
+        if name.isascii() and not (self.may_tell if told else self.may_name).search(name):
             return 0.0
-        if entity.kind in TOLD:
+        if told:
             mine = words(name)
             total = _weight(mine)
             return _weight(mine & self.words) / total if total else 0.0
@@ -93,6 +94,12 @@ class _Query:
         if mine and (mine <= self.tokens or mine <= self.words):
             return 1.0
         return float(_HAN.search(name) is not None and normal(name) in self.text)  # no spaces between words
+
+
+def _any_of(found: frozenset[str]) -> re.Pattern[str]:
+    """What finds any of some words, in any of their forms: companies have the stem company."""
+    starts = sorted({word[:-1] if len(word) > 3 else word for word in found})
+    return re.compile("|".join(map(re.escape, starts)) or r"(?!)", re.IGNORECASE)
 
 
 def _tokens(text: str) -> frozenset[str]:

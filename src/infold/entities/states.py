@@ -23,7 +23,7 @@ _BROKEN = re.compile(
     r"\b(?:(?:is|are|'s|'re|'m|am|been|got|gets?|keeps?|seems?|looks?|remains?|became|goes|went)(?: \w+ly| still| again| now| currently| also| all| totally| constantly| always)*"
     r" (?:broken|stuck|blocked|failing|crashing|hanging|leaking|frozen|unreachable|corrupt(?:ed)?|offline|down(?= again| since| for| right|[.,!]|$)|out of (?:memory|disk|space)|jammed|unresponsive|not (?:working|responding|loading|starting|building|compiling|syncing))"
     r"|(?:isn't|aren't|is not|are not|not) (?:working|responding|loading|starting|building|compiling|syncing|charging|printing)(?! on\b| at\b| for\b| as\b)"
-    r"|(?:doesn't|don't|does not|do not|won't|didn't) (?:work|start|load|build|compile|boot|respond|connect|open|sync|charge|turn on|print)(?= |[.,!?]|$)(?! (?:on|at|for|as|in) (?:weekend|monday|friday|night|holiday))"
+    r"|(?:doesn't|don't|does not|do not|won't|didn't) (?:work(?! out)|start|load|build|compile|boot|respond|connect|open|sync|charge|turn on|print)(?= |[.,!?]|$)(?! (?:on|at|for|as|in) (?:weekend|monday|friday|night|holiday))"
     r"|stopped (?:working|responding|loading)|keeps? (?:failing|crashing|hanging|freezing|disconnecting|dropping|timing out|throwing|restarting|breaking)"
     r"|(?:fails?|failed|crash(?:es|ed)|hangs|freezes|breaks)(?: (?:again|with|on|when|because|since|for|at|during|to|after|every|in|whenever|silently|always|randomly)\b|[.,!?]|$)|times? out|timed out|throws? (?:an? )?(?:\w+ )?(?:error|exception)"
     r"|(?:there(?:'s| is)|has|have|found|hit|get|getting|got|see|seeing) (?:a|an|another|this|some)(?: \w+){0,2} (?:bug|errors?|memory leak|leak|deadlock|crash|outage|regression|race condition)\b(?! bounty)"
