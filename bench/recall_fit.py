@@ -1,12 +1,14 @@
-"""Fits the weights of recall's signals: python -m bench.recall_fit --data conversations.json
+"""Fits the weights of recall's signals on our own conversations: python -m bench.recall_fit [--write]
 
-A softmax over the messages of a conversation should put its mass on the evidence; convex, solved by Newton's method,
-the same on every run. `--write` puts the weights of all conversations into src/infold/recall/weights.py.
+A softmax over the passages of a conversation should put its mass on the evidence; convex, solved by Newton's method, the
+same on every run. The weights are drawn towards the plain sum `first`, so that what the conversations say little about
+stays as it is. `--write` puts the weights into src/infold/recall/weights.py.
 """
 
 from __future__ import annotations
 
 import argparse
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,75 +16,93 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from bench.recall_data import Talk, load
+from bench.recall_data import OURS, Evidence, Talk, load, merged
 from infold.recall import weights as shipped
 from infold.recall.corpus import Corpus
-from infold.recall.segment import segment
 from infold.recall.query import read
+from infold.recall.segment import segment
 from infold.recall.signals import signals
 from infold.recall.vectors import Embedder, Floats, WordLlamaEmbedder
 
 Table = NDArray[np.float64]
 Block = tuple[Table, Table, Table]
 POOL = 150
-"""How many messages of a conversation each question is fitted on: the best by a plain sum, and the evidence."""
+"""How many passages of a conversation each question is fitted on: the best by the plain sum, and the evidence."""
 RIDGE = 10.0
-LEFT_OUT = frozenset({"first"})
 GIVEN = 0.25
 """What `first`, the plain sum, weighs; the fit adds to it. Conversations of other kinds need the message's own words more
 than these do."""
+LEFT_OUT = frozenset({"first"})
 NEVER_BELOW_ZERO = frozenset(
     "message,window,session,covers,window covers,session covers,alike,window alike,session alike,meaning,plain meaning,"
-    "window meaning,feedback,best of session,two before,two after".split(",")
+    "window meaning,feedback,best of session,two before,two after,speaker,time,told later,says when,says how many,"
+    "says a name".split(",")
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Sheet:
-    """The signals of all questions of one conversation: (messages x signals) each."""
+    """The signals of all questions of one conversation: (passages x signals) each."""
 
     talk: Talk
     corpus: Corpus
     names: list[str]
     signals: list[Floats]
+    evidence: list[list[int]]
+    """Of each question, the passages that hold its answer."""
 
 
 def sheets(talks: Sequence[Talk], embedder: Embedder) -> list[Sheet]:
-    found: list[Sheet] = []
-    for talk in talks:
-        corpus = Corpus()
-        corpus.extend(segment(talk.messages, embedder))
-        every = [
-            signals(corpus.everything(), read(question.text, tuple(corpus.speakers), talk.asked_at), embedder)
-            for question in talk.questions
-        ]
-        found.append(Sheet(talk, corpus, list(every[0]), [np.stack(list(one.values()), axis=1) for one in every]))
-    return found
+    """The signals of all questions."""
+    return [sheet(talk, embedder) for talk in talks]
 
 
-def fit(training: Sequence[Sheet], names: Sequence[str], ridge: float = RIDGE) -> dict[str, float]:
+def sheet(talk: Talk, embedder: Embedder) -> Sheet:
+    """The signals of a conversation's questions."""
+    corpus = Corpus()
+    corpus.extend(segment(talk.messages, embedder))
+    pool = corpus.everything()
+    every = [
+        signals(pool, read(question.text, tuple(corpus.speakers), talk.asked_at, talk.asker), embedder)
+        for question in talk.questions
+    ]
+    evidence = [[at for one in question.evidence for at in _places(corpus, one)] for question in talk.questions]
+    return Sheet(talk, corpus, list(every[0]), [np.stack(list(one.values()), axis=1) for one in every], evidence)
+
+
+def _places(corpus: Corpus, evidence: Evidence) -> list[int]:
+    inside = corpus["seq"] == evidence.seq
+    if evidence.end:
+        inside &= (corpus["start"] < evidence.end) & (corpus["end"] > evidence.start)
+    return [int(at) for at in np.flatnonzero(inside)]
+
+
+def fit(
+    training: Sequence[Sheet], names: Sequence[str], ridge: float = RIDGE, given: float = GIVEN
+) -> dict[str, float]:
     """The weights of some signals that fit conversations best, none below zero that speaks for a message."""
     while True:
-        found = _fit(training, names, ridge)
+        found = _fit(training, names, ridge, given)
         wrong = min(NEVER_BELOW_ZERO & found.keys(), key=lambda name: (found[name], name), default="")
         if not wrong or found[wrong] >= 0:
-            return {"first": GIVEN, **found}
+            return {"first": given, **found}
         names = [name for name in names if name != wrong]
 
 
-def _fit(training: Sequence[Sheet], names: Sequence[str], ridge: float) -> dict[str, float]:
+def _fit(training: Sequence[Sheet], names: Sequence[str], ridge: float, given: float) -> dict[str, float]:
     columns = np.array([training[0].names.index(name) for name in names])
     first = training[0].names.index("first")
+    kinds = Counter(one.talk.kind for one in training for _ in one.signals)
+    even = sum(kinds.values()) / len(kinds)
     blocks: list[Block] = []
-    for sheet in training:
-        place = {int(seq): at for at, seq in enumerate(sheet.corpus["seq"])}
-        for question, table in zip(sheet.talk.questions, sheet.signals, strict=True):
-            evidence = [place[seq] for seq in question.evidence]
+    for one in training:
+        share = even / kinds[one.talk.kind]  # all kinds of conversations weigh alike
+        for evidence, table in zip(one.evidence, one.signals, strict=True):
             pool = np.union1d(np.argsort(-table[:, first], kind="stable")[:POOL], evidence)
-            target = np.isin(pool, evidence) * min(len(evidence), 3) ** 0.5 / len(evidence)
-            blocks.append((table[np.ix_(pool, columns)].astype(np.float64), target, GIVEN * table[pool, first]))
+            target = np.isin(pool, evidence) * share * min(len(evidence), 3) ** 0.5 / len(evidence)
+            blocks.append((table[np.ix_(pool, columns)].astype(np.float64), target, given * table[pool, first]))
     wide = np.maximum(np.concatenate([table for table, *_ in blocks]).std(axis=0), 1e-9)
-    blocks = [(table / wide, target, given) for table, target, given in blocks]
+    blocks = [(table / wide, target, base) for table, target, base in blocks]
     weights = np.zeros(len(columns))
     loss, slope, bend = _loss(blocks, weights, ridge)
     for _ in range(60):
@@ -106,8 +126,8 @@ def _fit(training: Sequence[Sheet], names: Sequence[str], ridge: float) -> dict[
 def _loss(blocks: list[Block], weights: Table, ridge: float) -> tuple[float, Table, Table]:
     """What is to be made small, with its first and second derivative."""
     loss, slope, bend = ridge * float(weights @ weights) / 2, ridge * weights, ridge * np.eye(len(weights))
-    for table, target, given in blocks:
-        scores = table @ weights + given
+    for table, target, base in blocks:
+        scores = table @ weights + base
         scores -= scores.max()
         share = np.exp(scores)
         whole = share.sum()
@@ -122,13 +142,16 @@ def _loss(blocks: list[Block], weights: Table, ridge: float) -> tuple[float, Tab
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--write", action="store_true")
     options = parser.parse_args()
-    found = sheets(load(options.data), WordLlamaEmbedder())
+    talks = load(OURS)
+    found = sheets([*talks, *merged(talks)], WordLlamaEmbedder())
     weights = fit(found, [name for name in found[0].names if name not in LEFT_OUT])
-    lines = "".join(f'    "{name}": {weight:.2f},\n' for name, weight in weights.items())
-    text = f'"""{shipped.__doc__}"""\n\nWEIGHTS = {{\n{lines}}}\n'
+    lines = "".join(f'    "{name}": {weight:.3f},\n' for name, weight in weights.items())
+    text = (
+        '"""What each signal weighs. Written by `python -m bench.recall_fit --write` from our own conversations, '
+        f'bench/talks."""\n\nWEIGHTS = {{\n{lines}}}\n'
+    )
     if options.write:
         Path(shipped.__file__).write_text(text)
     print(text)
