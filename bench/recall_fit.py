@@ -1,15 +1,14 @@
 """Fits the weights of recall's signals on our own conversations: python -m bench.recall_fit [--write]
 
 A softmax over the passages of a conversation should put its mass on the evidence; convex, solved by Newton's method, the
-same on every run. The weights are drawn towards the plain sum `first`, so that what the conversations say little about
-stays as it is. `--write` puts the weights into src/infold/recall/weights.py.
+same on every run. Weights are drawn towards PRIOR, so that what the conversations say little about stays as it is. `--write` puts the weights into src/infold/recall/weights.py.
 """
 
 from __future__ import annotations
 
 import argparse
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -25,13 +24,21 @@ from infold.recall.signals import signals
 from infold.recall.vectors import Embedder, Floats, WordLlamaEmbedder
 
 Table = NDArray[np.float64]
-Block = tuple[Table, Table, Table]
 POOL = 150
 """How many passages of a conversation each question is fitted on: the best by the plain sum, and the evidence."""
-RIDGE = 10.0
-GIVEN = 0.25
-"""What `first`, the plain sum, weighs; the fit adds to it. Conversations of other kinds need the message's own words more
-than these do."""
+RIDGE = 300.0
+PRIOR: dict[str, float] = {
+    "message": 1.2,
+    "window": 0.6,
+    "session": 0.6,
+    "meaning": 0.3,
+    "window meaning": 0.15,
+    "alike": 0.6,
+    "speaker": 0.3,
+    "time": 1.0,
+    "told later": 0.5,
+}
+"""Where weights start, and are drawn to: the plain sum, and what our conversations have too few questions about."""
 LEFT_OUT = frozenset({"first"})
 NEVER_BELOW_ZERO = frozenset(
     "message,window,session,covers,window covers,session covers,alike,window alike,session alike,meaning,plain meaning,"
@@ -78,66 +85,78 @@ def _places(corpus: Corpus, evidence: Evidence) -> list[int]:
 
 
 def fit(
-    training: Sequence[Sheet], names: Sequence[str], ridge: float = RIDGE, given: float = GIVEN
+    training: Sequence[Sheet], names: Sequence[str], ridge: float = RIDGE, prior: Mapping[str, float] = PRIOR
 ) -> dict[str, float]:
     """The weights of some signals that fit conversations best, none below zero that speaks for a message."""
-    while True:
-        found = _fit(training, names, ridge, given)
-        wrong = min(NEVER_BELOW_ZERO & found.keys(), key=lambda name: (found[name], name), default="")
-        if not wrong or found[wrong] >= 0:
-            return {"first": given, **found}
-        names = [name for name in names if name != wrong]
-
-
-def _fit(training: Sequence[Sheet], names: Sequence[str], ridge: float, given: float) -> dict[str, float]:
     columns = np.array([training[0].names.index(name) for name in names])
-    first = training[0].names.index("first")
-    kinds = Counter(one.talk.kind for one in training for _ in one.signals)
-    even = sum(kinds.values()) / len(kinds)
-    blocks: list[Block] = []
-    for one in training:
-        share = even / kinds[one.talk.kind]  # all kinds of conversations weigh alike
-        for evidence, table in zip(one.evidence, one.signals, strict=True):
-            pool = np.union1d(np.argsort(-table[:, first], kind="stable")[:POOL], evidence)
-            target = np.isin(pool, evidence) * share * min(len(evidence), 3) ** 0.5 / len(evidence)
-            blocks.append((table[np.ix_(pool, columns)].astype(np.float64), target, given * table[pool, first]))
-    wide = np.maximum(np.concatenate([table for table, *_ in blocks]).std(axis=0), 1e-9)
-    blocks = [(table / wide, target, base) for table, target, base in blocks]
-    weights = np.zeros(len(columns))
-    loss, slope, bend = _loss(blocks, weights, ridge)
-    for _ in range(60):
-        step = np.linalg.solve(bend, slope)
+    table, target = _cases(training, columns)
+    real = table[:, :, 0] > -np.inf
+    wide = np.maximum(table[real].std(axis=0), 1e-9)
+    table = np.where(real[:, :, None], table / wide, 0)
+    start = np.array([prior.get(name, 0.0) for name in names]) * wide
+    bound = np.array([name in NEVER_BELOW_ZERO for name in names])
+    weights = start.copy()
+    loss, slope, bend = _loss(table, target, real, weights, start, ridge)
+    for _ in range(100):
+        held = bound & (weights <= 0) & (slope > 0)
+        free = np.flatnonzero(~held)
+        step = np.zeros_like(weights)
+        step[free] = np.linalg.solve(bend[np.ix_(free, free)], slope[free])
         size = 1.0
         while size > 1e-6:  # a full step may overshoot
-            tried = _loss(blocks, weights - size * step, ridge)
+            new = weights - size * step
+            new[bound] = np.maximum(new[bound], 0)
+            tried = _loss(table, target, real, new, start, ridge)
             if tried[0] < loss:
                 break
             size /= 2
         else:
             break
-        weights = weights - size * step
         done = loss - tried[0] < 1e-7 * abs(loss)
-        loss, slope, bend = tried
+        weights, (loss, slope, bend) = new, tried
         if done:
             break
-    return {name: float(weight) for name, weight in zip(names, weights / wide, strict=True)}
+    found = {name: float(weight) for name, weight in zip(names, weights / wide, strict=True)}
+    return {name: weight for name, weight in found.items() if weight}
 
 
-def _loss(blocks: list[Block], weights: Table, ridge: float) -> tuple[float, Table, Table]:
+def _cases(training: Sequence[Sheet], columns: NDArray[np.intp]) -> tuple[Table, Table]:
+    """Of each question the signals of its best passages (-inf where there are fewer), and how much of it each should get."""
+    first = training[0].names.index("first")
+    kinds = Counter(one.talk.kind for one in training for _ in one.signals)
+    even = sum(kinds.values()) / len(kinds)
+    pools = [
+        (one, table, evidence, np.union1d(np.argsort(-table[:, first], kind="stable")[:POOL], evidence))
+        for one in training
+        for evidence, table in zip(one.evidence, one.signals, strict=True)
+    ]
+    most = max(len(pool) for *_, pool in pools)
+    tables = np.full((len(pools), most, len(columns)), -np.inf)
+    targets = np.zeros((len(pools), most))
+    for at, (one, table, evidence, pool) in enumerate(pools):
+        share = even / kinds[one.talk.kind]  # all kinds of conversations weigh alike
+        tables[at, : len(pool)] = table[np.ix_(pool, columns)]
+        targets[at, : len(pool)] = np.isin(pool, evidence) * share * min(len(evidence), 3) ** 0.5 / len(evidence)
+    return tables, targets
+
+
+def _loss(
+    table: Table, target: Table, real: NDArray[np.bool_], weights: Table, start: Table, ridge: float
+) -> tuple[float, Table, Table]:
     """What is to be made small, with its first and second derivative."""
-    loss, slope, bend = ridge * float(weights @ weights) / 2, ridge * weights, ridge * np.eye(len(weights))
-    for table, target, base in blocks:
-        scores = table @ weights + base
-        scores -= scores.max()
-        share = np.exp(scores)
-        whole = share.sum()
-        share /= whole
-        mass = target.sum()
-        mean = share @ table
-        loss += float(mass * np.log(whole) - target @ scores)
-        slope = slope + mass * mean - target @ table
-        bend += mass * ((table * share[:, None]).T @ table - np.outer(mean, mean))
-    return loss, slope, bend
+    away = weights - start
+    scores = np.where(real, table @ weights, -np.inf)
+    scores -= scores.max(axis=1, keepdims=True)
+    share = np.exp(scores)
+    whole = share.sum(axis=1, keepdims=True)
+    share /= whole
+    mass = target.sum(axis=1)
+    mean = np.einsum("qp,qps->qs", share, table)
+    loss = float(mass @ np.log(whole[:, 0]) - (target * np.where(real, scores, 0)).sum())
+    flat = table.reshape(-1, table.shape[-1])
+    slope = mass @ mean - target.ravel() @ flat
+    bend = (flat * (share * mass[:, None]).reshape(-1, 1)).T @ flat - (mean * mass[:, None]).T @ mean
+    return loss + ridge * float(away @ away) / 2, slope + ridge * away, bend + ridge * np.eye(len(weights))
 
 
 def main() -> None:
