@@ -1,7 +1,7 @@
 """Fits the weights of recall's signals on our own conversations: python -m bench.recall_fit [--write]
 
 A softmax over the passages of a conversation should put its mass on the evidence; convex, solved by Newton's method, the
-same on every run. Weights are drawn towards PRIOR, so that what the conversations say little about stays as it is. `--write` puts the weights into src/infold/recall/weights.py.
+same on every run. Twice: a first ranking, and one that also has signals taken from the first. Weights are drawn towards PRIOR, so that what the conversations say little about stays as it is. `--write` puts the weights into src/infold/recall/weights.py.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from infold.recall.vectors import Embedder, Floats, WordLlamaEmbedder
 Table = NDArray[np.float64]
 POOL = 150
 """How many passages of a conversation each question is fitted on: the best by the plain sum, and the evidence."""
-RIDGE = 300.0
+RIDGE = 200.0
 PRIOR: dict[str, float] = {
     "message": 1.2,
     "window": 0.6,
@@ -39,7 +39,19 @@ PRIOR: dict[str, float] = {
     "told later": 0.5,
 }
 """Where weights start, and are drawn to: the plain sum, and what our conversations have too few questions about."""
-LEFT_OUT = frozenset({"first"})
+SECOND = ("two before", "two after", "best of session", "feedback")
+"""Signals that are taken from a first ranking."""
+PLAIN = {
+    "message": 4.0,
+    "window": 2.0,
+    "session": 2.0,
+    "meaning": 1.0,
+    "window meaning": 0.5,
+    "speaker": 1.0,
+    "time": 1.0,
+    "alike": 2.0,
+}
+"""A first ranking by hand, for choosing what to fit on."""
 NEVER_BELOW_ZERO = frozenset(
     "message,window,session,covers,window covers,session covers,alike,window alike,session alike,meaning,plain meaning,"
     "window meaning,feedback,best of session,two before,two after,speaker,time,told later,says when,says how many,"
@@ -59,18 +71,34 @@ class Sheet:
     """Of each question, the passages that hold its answer."""
 
 
-def sheets(talks: Sequence[Talk], embedder: Embedder) -> list[Sheet]:
-    """The signals of all questions."""
-    return [sheet(talk, embedder) for talk in talks]
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """How signals add up to a first ranking, and to the last one."""
+
+    first: dict[str, float]
+    last: dict[str, float]
 
 
-def sheet(talk: Talk, embedder: Embedder) -> Sheet:
-    """The signals of a conversation's questions."""
+def train(talks: Sequence[Talk], embedder: Embedder) -> Weights:
+    """Weights from conversations, one by one and merged to long ones."""
+    every = [*talks, *merged(talks)]
+    plain = [sheet(talk, embedder, PLAIN) for talk in every]
+    first = _rounded(fit(plain, [name for name in plain[0].names if name not in ("first", *SECOND)]))
+    found = [sheet(talk, embedder, first) for talk in every]
+    return Weights(first, _rounded(fit(found, [name for name in found[0].names if name != "first"])))
+
+
+def _rounded(weights: dict[str, float]) -> dict[str, float]:
+    return {name: round(weight, 3) for name, weight in weights.items() if round(weight, 3)}
+
+
+def sheet(talk: Talk, embedder: Embedder, first: Mapping[str, float]) -> Sheet:
+    """The signals of a conversation's questions, given the weights of a first ranking."""
     corpus = Corpus()
     corpus.extend(segment(talk.messages, embedder))
     pool = corpus.everything()
     every = [
-        signals(pool, read(question.text, tuple(corpus.speakers), talk.asked_at, talk.asker), embedder)
+        signals(pool, read(question.text, tuple(corpus.speakers), talk.asked_at, talk.asker).asked(embedder), first)
         for question in talk.questions
     ]
     evidence = [[at for one in question.evidence for at in _places(corpus, one)] for question in talk.questions]
@@ -159,17 +187,19 @@ def _loss(
     return loss + ridge * float(away @ away) / 2, slope + ridge * away, bend + ridge * np.eye(len(weights))
 
 
+def _written(weights: dict[str, float]) -> str:
+    return "{\n" + "".join(f'    "{name}": {weight},\n' for name, weight in weights.items()) + "}"
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--write", action="store_true")
     options = parser.parse_args()
-    talks = load(OURS)
-    found = sheets([*talks, *merged(talks)], WordLlamaEmbedder())
-    weights = fit(found, [name for name in found[0].names if name not in LEFT_OUT])
-    lines = "".join(f'    "{name}": {weight:.3f},\n' for name, weight in weights.items())
+    found = train(load(OURS), WordLlamaEmbedder())
     text = (
         '"""What each signal weighs. Written by `python -m bench.recall_fit --write` from our own conversations, '
-        f'bench/talks."""\n\nWEIGHTS = {{\n{lines}}}\n'
+        f'bench/talks."""\n\nFIRST = {_written(found.first)}\n"""Of a first ranking."""\n\n'
+        f'WEIGHTS = {_written(found.last)}\n"""Of the last one."""\n'
     )
     if options.write:
         Path(shipped.__file__).write_text(text)

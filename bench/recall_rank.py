@@ -1,8 +1,8 @@
 """Evidence recall within a budget: python -m bench.recall_rank [--data conversations.json]
 
 For each question, which share of the messages that hold its answer is in a context of at most B tokens (a quarter of the
-characters, rounded up)? Without --data our own conversations, each ranked by weights that were fitted on the others: one by
-one, and merged to long ones, for which all conversations of their kind are left out. With --data those of a file in
+characters, rounded up)? Without --data our own conversations, each ranked by weights that were fitted on those of the other
+kinds: one by one, and merged to long ones. With --data those of a file in
 LoCoMo's layout, with the weights as shipped, which never saw it.
 """
 
@@ -10,24 +10,23 @@ from __future__ import annotations
 
 import argparse
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from bench.recall_data import KINDS, OURS, Evidence, Question, Talk, load, merged
-from bench.recall_fit import LEFT_OUT, Sheet, fit, sheets
+from bench.recall_fit import PLAIN, Sheet, Weights, sheet, train
 from infold.recall.pack import Shown, about, pack, render
 from infold.recall.rank import MOST, Ranked, scores
 from infold.recall.signals import best
-from infold.recall.vectors import Floats, WordLlamaEmbedder
-from infold.recall.weights import WEIGHTS
+from infold.recall.vectors import Embedder, Floats, WordLlamaEmbedder
+from infold.recall.weights import FIRST, WEIGHTS
 
 BUDGETS = (500, 1000, 2000, 3000)
 SMALL = (125, 250, 500, 1000)
 """Budgets for our own conversations one by one: they have a quarter of the length."""
 AIMS = (63, 72, 82, 86)
 ENOUGH = 60
-Weigh = Callable[[Sheet], dict[str, float]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,18 +38,17 @@ class Found:
     shown: tuple[frozenset[Evidence], ...]
 
 
-def measure(found: Sequence[Sheet], weigh: Weigh, budgets: Sequence[int] = BUDGETS) -> list[Found]:
+def measure(talk: Talk, weights: Weights, embedder: Embedder, budgets: Sequence[int] = BUDGETS) -> list[Found]:
     """What is shown of the evidence of each question."""
     results: list[Found] = []
-    for sheet in found:
-        weights = weigh(sheet)
-        texts = {message.seq: message.text for message in sheet.talk.messages}
-        for question, table in zip(sheet.talk.questions, sheet.signals, strict=True):
-            ranked = _ranked(sheet, dict(zip(sheet.names, table.T, strict=True)), weights)
-            contexts = [pack(ranked, texts, budget) for budget in budgets]
-            for context, budget in zip(contexts, budgets, strict=True):
-                assert about(render(context)) <= budget
-            results.append(Found(sheet.talk, question, tuple(_counted(one, question) for one in contexts)))
+    found = sheet(talk, embedder, weights.first)
+    texts = {message.seq: message.text for message in talk.messages}
+    for question, table in zip(talk.questions, found.signals, strict=True):
+        ranked = _ranked(found, dict(zip(found.names, table.T, strict=True)), weights.last)
+        contexts = [pack(ranked, texts, budget) for budget in budgets]
+        for context, budget in zip(contexts, budgets, strict=True):
+            assert about(render(context)) <= budget
+        results.append(Found(talk, question, tuple(_counted(one, question) for one in contexts)))
     return results
 
 
@@ -101,59 +99,34 @@ def table(title: str, results: Sequence[Found], budgets: Sequence[int] = BUDGETS
     return "\n".join(lines)
 
 
-def left_out(found: Sequence[Sheet], long: Sequence[Sheet], names: Sequence[str]) -> Weigh:
-    """Weights for a conversation, fitted on all that share nothing with it."""
-
-    def weigh(sheet: Sheet) -> dict[str, float]:
-        of_kind = any(sheet is one for one in long)
-        others = [one for one in found if (one.talk.kind != sheet.talk.kind if of_kind else one is not sheet)]
-        return fit([*others, *(one for one in long if one.talk.kind != sheet.talk.kind)], names)
-
-    return weigh
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", type=Path)
-    parser.add_argument("--ablate", action="store_true", help="leave out groups of signals, one at a time")
     options = parser.parse_args()
     embedder = WordLlamaEmbedder()
     if options.data is not None:
         if not options.data.exists():
             print("skipped: no such file")
             return
-        found = sheets(load(options.data), embedder)
-        print(table("Weights as shipped, fitted on other conversations", measure(found, lambda _: WEIGHTS)))
+        shipped = Weights(FIRST, WEIGHTS)
+        results = [one for talk in load(options.data) for one in measure(talk, shipped, embedder)]
+        print(table("Weights as shipped, fitted on other conversations", results))
         print(f"{'aim':<34}" + "".join(f"{aim:6.1f}        " for aim in AIMS))
         return
     talks = load(OURS)
-    found, long = sheets(talks, embedder), sheets(merged(talks), embedder)
-    names = [name for name in found[0].names if name not in LEFT_OUT]
-    weigh = left_out(found, long, names)
-    print(table("One by one, weights of the others", measure(found, weigh, SMALL), SMALL))
-    print(table("\nThree as one, weights of the other kinds", measure(long, weigh)))
-    print(line("  by the plain sum", measure(long, lambda _: {"first": 1.0})))
-    if options.ablate:
-        print("\nThree as one, without a group of signals (fitted anew)")
-        for group, members in GROUPS.items():
-            without = [name for name in names if name not in members]
-            print(line(f"  - {group}", measure(long, left_out(found, long, without))))
+    short: list[Found] = []
+    long: list[Found] = []
+    plain: list[Found] = []
+    for kind in dict.fromkeys(talk.kind for talk in talks):
+        weights = train([talk for talk in talks if talk.kind != kind], embedder)
+        own = [talk for talk in talks if talk.kind == kind]
+        short += [one for talk in own for one in measure(talk, weights, embedder, SMALL)]
+        long += [one for talk in merged(own) for one in measure(talk, weights, embedder)]
+        plain += [one for talk in merged(own) for one in measure(talk, Weights(PLAIN, {"first": 1.0}), embedder)]
+    print(table("One by one, weights of the other kinds", short, SMALL))
+    print(table("\nThree as one, weights of the other kinds", long))
+    print(line("  all, by a plain sum", plain))
 
-
-GROUPS: dict[str, frozenset[str]] = {
-    "BM25 of the message": frozenset({"message", "covers", "rare words"}),
-    "window covers": frozenset({"window covers"}),
-    "BM25 of the session": frozenset({"session", "session covers"}),
-    "all of BM25": frozenset({"message", "covers", "window covers", "session", "session covers"}),
-    "words near in meaning": frozenset({"alike", "window alike", "session alike"}),
-    "vectors": frozenset({"meaning", "plain meaning", "window meaning", "feedback"}),
-    "feedback": frozenset({"feedback"}),
-    "neighbours and best of session": frozenset({"two before", "two after", "best of session"}),
-    "speaker": frozenset({"speaker", "speaker at length"}),
-    "times named": frozenset({"time", "told later"}),
-    "what is asked for": frozenset({"says when", "says how many", "says a name"}),
-    "length, questions, openings": frozenset({"length", "asks", "answers", "opens"}),
-}
 
 if __name__ == "__main__":
     main()
