@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -14,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from infold.recall.segment import Said
+from infold.recall.words import term, words
 
 KINDS = ("single", "several", "time", "open")
 """What questions ask for: one message, several, a time, something to be inferred."""
@@ -76,6 +78,25 @@ def merged(talks: Sequence[Talk]) -> list[Talk]:
     for talk in talks:
         groups.setdefault(talk.kind, []).append(talk)
     return [_merge(kind, group) for kind, group in groups.items()]
+
+
+def eased(talk: Talk) -> Talk:
+    """A conversation with each question a second time, with one word of its evidence, neither its rarest nor its commonest.
+
+    Our questions avoid the words of the answer; many that people ask do not.
+    """
+    held = Counter(number for said in talk.messages for number in {term(word) for word in words(said.text)})
+    names = {term(word) for said in talk.messages for word in words(said.speaker)}
+    more: list[Question] = []
+    for asked in talk.questions:
+        one = asked.evidence[0]
+        text = talk.messages[one.seq - 1].text
+        known = names | {term(word) for word in words(asked.text)}
+        found = dict.fromkeys(words(text[one.start : one.end] if one.end else text))
+        new = [word for word in found if term(word) not in known and word.isalpha() and len(word) > 3]
+        new.sort(key=lambda word: (-held[term(word)], word))
+        more += [replace(asked, text=f"{asked.text} {new[len(new) // 2]}")] if new else []
+    return replace(talk, questions=[*talk.questions, *more])
 
 
 def _merge(kind: str, group: Sequence[Talk]) -> Talk:

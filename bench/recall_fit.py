@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from bench.recall_data import OURS, Evidence, Talk, load, merged
+from bench.recall_data import OURS, Evidence, Talk, eased, load, merged
 from infold.recall import weights as shipped
 from infold.recall.corpus import Corpus
 from infold.recall.query import read
@@ -81,7 +81,7 @@ class Weights:
 
 def train(talks: Sequence[Talk], embedder: Embedder) -> Weights:
     """Weights from conversations, one by one and merged to long ones."""
-    every = [*talks, *merged(talks)]
+    every = [eased(talk) for talk in (*talks, *merged(talks))]
     plain = [sheet(talk, embedder, PLAIN) for talk in every]
     first = _rounded(fit(plain, [name for name in plain[0].names if name not in ("first", *SECOND)]))
     found = [sheet(talk, embedder, first) for talk in every]

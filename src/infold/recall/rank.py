@@ -84,7 +84,9 @@ def _promising(corpus: Corpus, asked: Asked, allowed: Allowed | None) -> Pool:
     idf = np.log(1 + (corpus.size - df + 0.5) / (df + 0.5))
     share = idf / max(float(idf.sum()), 1e-9)
     near = np.zeros((len(held), corpus.size), np.float32)
-    for (weight, at, _), places in zip(asked.others, corpus.holders([number for *_, number in asked.others]), strict=True):
+    for (weight, at, _), places in zip(
+        asked.others, corpus.holders([number for *_, number in asked.others]), strict=True
+    ):
         near[at, places] = weight / 2
     together = np.zeros(len(firsts))
     for at, places in enumerate(held):
