@@ -43,25 +43,31 @@ class Query:
     many: bool
     name: bool
 
-    @property
-    def terms(self) -> list[int]:
-        """The numbers of its words."""
-        return list(dict.fromkeys(term(word) for word in self.words[:_MOST_WORDS]))
-
-    def others(self, embedder: Embedder) -> list[tuple[float, int, int]]:
-        """Words near in meaning to its own: how near, to which of `terms`, and their number; the nearest last."""
-        own = {number: at for at, number in reversed(list(enumerate(self.terms)))}
+    def asked(self, embedder: Embedder) -> Asked:
+        """The question with what an embedder knows of it."""
         words = self.words[:_MOST_WORDS]
-        return sorted(
-            (weight, own[term(word)], term(other))
-            for word, close in zip(words, embedder.near(list(words)), strict=True)
-            for other, weight in close
-            if term(other) != term(word)
+        numbers = [term(word) for word in words]
+        own = {number: at for at, number in enumerate(dict.fromkeys(numbers))}
+        others = sorted(
+            (near, own[number], term(other))
+            for number, close in zip(numbers, embedder.near(list(words)), strict=True)
+            for other, near in close
+            if term(other) != number
         )
+        return Asked(self, unit(embedder.embed([self.meaning])[0]), tuple(own), tuple(others))
 
-    def vector(self, embedder: Embedder) -> Floats:
-        """Its meaning, as a vector of length 1."""
-        return unit(embedder.embed([self.meaning])[0])
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Asked:
+    """A question and what an embedder knows of it: made once for a ranking."""
+
+    query: Query
+    vector: Floats
+    """Its meaning, of length 1."""
+    terms: tuple[int, ...]
+    """The numbers of its words."""
+    others: tuple[tuple[float, int, int], ...]
+    """Words near in meaning to its own: how near, to which of `terms`, and their number; the nearest last."""
 
 
 def read(question: str, speakers: tuple[str, ...] = (), at: int = 0, asker: str = "") -> Query:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from infold.recall.corpus import COARSE, Corpus, Pool, distinct
-from infold.recall.query import Query
+from infold.recall.query import Asked, Query
 from infold.recall.signals import best, named_times, signals, spread
 from infold.recall.vectors import Embedder, Floats, unit
 from infold.recall.weights import WEIGHTS
@@ -51,8 +51,9 @@ def rank(
     """The best passages for a question, best first; of equals the newer one first. `allowed` picks those that may be."""
     if not corpus.size:
         return []
-    pool = corpus.everything() if corpus.size <= LOOKED_AT else _promising(corpus, query, embedder, allowed)
-    total = scores(signals(pool, query, embedder), weights)
+    asked = query.asked(embedder)
+    pool = corpus.everything() if corpus.size <= LOOKED_AT else _promising(corpus, asked, allowed)
+    total = scores(signals(pool, asked), weights)
     if allowed is not None:
         total = np.where(allowed(pool.chat, pool.seq, pool.at), total, -np.inf)
     return [
@@ -72,27 +73,28 @@ def scores(found: Mapping[str, Floats], weights: Mapping[str, float]) -> NDArray
     return np.asarray(np.round(np.asarray(total, np.float64), 6), np.float64)
 
 
-def _promising(corpus: Corpus, query: Query, embedder: Embedder, allowed: Allowed | None) -> Pool:
+def _promising(corpus: Corpus, asked: Asked, allowed: Allowed | None) -> Pool:
     """The sessions of a long corpus that a cheap look finds best, in their order."""
     corpus.settle()
     firsts = corpus.firsts
     sizes = np.diff(np.append(firsts, corpus.size))
     session = np.repeat(np.arange(len(firsts)), sizes)
-    held = corpus.holders(query.terms)
+    held = corpus.holders(asked.terms)
     df = np.array([distinct(one) for one in held], np.float64)
     idf = np.log(1 + (corpus.size - df + 0.5) / (df + 0.5))
     share = idf / max(float(idf.sum()), 1e-9)
     near = np.zeros((len(held), corpus.size), np.float32)
-    others = query.others(embedder)
-    for (weight, at, _), places in zip(others, corpus.holders([number for *_, number in others]), strict=True):
+    for (weight, at, _), places in zip(
+        asked.others, corpus.holders([number for *_, number in asked.others]), strict=True
+    ):
         near[at, places] = weight / 2
     together = np.zeros(len(firsts))
     for at, places in enumerate(held):
         near[at, places] = 1
         together[session[places[np.append(True, places[1:] != places[:-1])]] if len(places) else []] += share[at]
-    coarse: NDArray[Any] = corpus["coarse"] @ unit(query.vector(embedder)[:COARSE])
-    time, told = named_times(query.times, corpus["at"], firsts, session)
-    chosen = np.array([name in query.speakers for name in corpus.speakers], np.float32)[corpus["speaker"]]
+    coarse: NDArray[Any] = corpus["coarse"] @ unit(asked.vector[:COARSE])
+    time, told = named_times(asked.query.times, corpus["at"], firsts, session)
+    chosen = np.array([name in asked.query.speakers for name in corpus.speakers], np.float32)[corpus["speaker"]]
     total = 6 * (share.astype(np.float32) @ near) + spread(coarse) + chosen + time + told / 4
     if allowed is not None:
         total = np.where(allowed(corpus["chat"], corpus["seq"], corpus["at"]), total, -np.inf)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import UTC, date, datetime
 from typing import Any
 
@@ -10,9 +11,10 @@ from numpy.typing import NDArray
 
 from infold.recall.corpus import Pool
 from infold.recall.dates import Span, Times
-from infold.recall.query import Query
+from infold.recall.query import Asked, Query
 from infold.recall.segment import ASKS, COUNTS, NAMES, TIMED
-from infold.recall.vectors import Embedder, Floats, unit
+from infold.recall.vectors import Floats, unit
+from infold.recall.weights import FIRST
 
 _K, _B = 1.2, 0.75
 _FEEDBACK = 8
@@ -20,19 +22,13 @@ _NEAREST = 1000
 _DAY = 24 * 3600 * 1000
 
 
-def signals(pool: Pool, query: Query, embedder: Embedder) -> dict[str, Floats]:
-    """The signals by name, one number a passage; all on scales that do not depend on the size of the chat."""
-    found = {**_lexical(pool, query, embedder), **_dense(pool, query, embedder), **_plain(pool, query)}
-    first = (
-        4 * found["message"]
-        + 2 * found["window"]
-        + 2 * found["session"]
-        + found["meaning"]
-        + 0.5 * found["window meaning"]
-        + found["speaker"]
-        + found["time"]
-        + 2 * found["alike"]
-    )
+def signals(pool: Pool, asked: Asked, weights: Mapping[str, float] = FIRST) -> dict[str, Floats]:
+    """The signals by name, one number a passage; all on scales that do not depend on the size of the chat.
+
+    `weights` say how the first ones add up to `first`, a ranking whose best passages speak for those near and like them.
+    """
+    found = {**_lexical(pool, asked), **_dense(pool, asked), **_plain(pool, asked.query)}
+    first = np.asarray(sum(np.float32(weight) * found[name] for name, weight in weights.items()), np.float32)
     found["first"] = first
     found["two before"] = pool.before(pool.before(first))
     found["two after"] = pool.after(pool.after(first))
@@ -61,15 +57,16 @@ def best(total: NDArray[np.floating[Any]], most: int) -> list[int]:
     return order
 
 
-def _lexical(pool: Pool, query: Query, embedder: Embedder) -> dict[str, Floats]:
+def _lexical(pool: Pool, asked: Asked) -> dict[str, Floats]:
     """BM25 and coverage over the passage, its window and its session; words near in meaning count in part."""
-    holds = np.zeros((len(query.terms), pool.size), np.float32)
+    holds = np.zeros((len(asked.terms), pool.size), np.float32)
     near = np.zeros_like(holds)
-    holders, held = pool.holders(query.terms)
+    holders, held = pool.holders(asked.terms)
     for at, places in enumerate(holders):
         np.add.at(holds[at], places, 1)
-    others = query.others(embedder)
-    for (weight, at, _), places in zip(others, pool.holders([number for *_, number in others])[0], strict=True):
+    for (weight, at, _), places in zip(
+        asked.others, pool.holders([number for *_, number in asked.others])[0], strict=True
+    ):
         near[at, places] = weight
     has = np.minimum(holds, 1)
     df = np.array(held, np.float64)
@@ -102,11 +99,10 @@ def _saturated(holds: Floats, count: Floats) -> Floats:
     return np.asarray(holds * (_K + 1) / (holds + _K * (1 - _B + _B * length)), np.float32)
 
 
-def _dense(pool: Pool, query: Query, embedder: Embedder) -> dict[str, Floats]:
+def _dense(pool: Pool, asked: Asked) -> dict[str, Floats]:
     """Nearness in meaning of the passage, its window and its session, around what all of the chat has in common."""
-    asked = query.vector(embedder)
-    plain = pool.vectors @ asked
-    bare = _without_middle(pool, asked, plain)
+    plain = pool.vectors @ asked.vector
+    bare = _without_middle(pool, asked.vector, plain)
     wide = (bare + 0.5 * (pool.before(bare) + pool.after(bare))) / pool.window_lengths
     own = bare / pool.vector_lengths
     return {

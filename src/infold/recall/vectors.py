@@ -39,8 +39,8 @@ def unit(vectors: Floats) -> Floats:
 class WordLlamaEmbedder:
     """256 numbers a text from the static vectors that wordllama carries in its wheel."""
 
-    _CLOSE = 0.55
-    _MOST = 24
+    _CLOSE = 0.5
+    _MOST = 32
     _NUMBERS = 64  # the first ones carry most: the model was trained so
     _REMEMBERED = 8192
 

@@ -1,3 +1,52 @@
-"""What each signal weighs."""
+"""What each signal weighs. Written by `python -m bench.recall_fit --write` from our own conversations, bench/talks."""
 
-WEIGHTS = {"first": 1.0}
+FIRST = {
+    "message": 0.701,
+    "window": 1.156,
+    "session": 0.283,
+    "rare words": 1.285,
+    "window covers": 0.139,
+    "alike": 1.26,
+    "window alike": 2.126,
+    "session alike": 0.903,
+    "meaning": 0.207,
+    "window meaning": 0.475,
+    "speaker": 1.899,
+    "speaker at length": 0.104,
+    "time": 1.048,
+    "says when": 1.453,
+    "says how many": 0.845,
+    "says a name": 0.678,
+    "length": 0.587,
+    "asks": -1.103,
+    "answers": 0.591,
+    "opens": 0.148,
+}
+"""Of a first ranking."""
+
+WEIGHTS = {
+    "message": 0.226,
+    "window": 0.367,
+    "covers": 0.208,
+    "rare words": 0.64,
+    "window covers": 0.327,
+    "alike": 1.063,
+    "window alike": 1.374,
+    "session alike": 0.422,
+    "meaning": 0.216,
+    "window meaning": 0.304,
+    "speaker": 1.197,
+    "speaker at length": 0.17,
+    "time": 0.69,
+    "says when": 1.033,
+    "says how many": 0.583,
+    "says a name": 0.398,
+    "length": 0.49,
+    "asks": -0.85,
+    "answers": 0.212,
+    "opens": 0.69,
+    "two before": 0.256,
+    "two after": 0.071,
+    "feedback": 0.195,
+}
+"""Of the last one."""
