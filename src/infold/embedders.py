@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -28,6 +29,7 @@ def chosen(wanted: Embedder | str | None) -> tuple[Callable[[], Embedder], str]:
     return (lambda: given), f"{type(wanted).__module__}.{type(wanted).__qualname__}"
 
 
+@functools.cache  # its weights take 90 MiB: once a process is enough
 def _inside() -> Embedder:
     from infold.recall.vectors import WordLlamaEmbedder
 

@@ -45,8 +45,15 @@ class WordLlamaEmbedder:
     _REMEMBERED = 8192
 
     def __init__(self) -> None:
+        import logging
+
+        # It sets up logging for the whole program as it is imported, which is not its business.
+        root = logging.getLogger()
+        before = root.level, [*root.handlers]
         import wordllama
 
+        root.setLevel(before[0])
+        root.handlers[:] = before[1]
         folder = Path(wordllama.__file__).parent
         self._model: Any = wordllama.WordLlama.load(cache_dir=folder, disable_download=True)
         self._found: dict[str, list[tuple[str, float]]] = {}
