@@ -409,13 +409,12 @@ class _Draft:
         pieces: list[Piece] = []
         for section in self.policy.order:
             if section == "recalled":
-                pieces += [
-                    Piece(section, f"message {one.seq}", count(one.text), f"recalled: {one.why}")
-                    for one in self.quotations
-                ]
+                found = [(f"message {one.seq}", one.text, f"recalled: {one.why}") for one in self.quotations]
+                pieces += _explained(section, found, self._section(section))
                 continue
             if section == "entities":
-                pieces += [Piece(section, line, count(line), f"related: {why}") for line, why in self.related]
+                found = [(line, line, f"related: {why}") for line, why in self.related]
+                pieces += _explained(section, found, self._section(section))
                 continue
             for message in self._section(section):
                 what = f"message {message.seq} ({message.role})" if message.seq else message.role
@@ -456,3 +455,10 @@ class _Draft:
         parts += [self.quoted, self._related_text(), self._sources_text()]
         parts.append("\n".join(plain_line(m, models) for m in (*self.query, *self._after())))
         return "\n\n".join(part for part in parts if part)
+
+
+def _explained(section: str, found: Sequence[tuple[str, str, str]], shown: Sequence[Message]) -> list[Piece]:
+    """The pieces of a section that is one message: what each is, its text, the reason; and what holds them together."""
+    pieces = [Piece(section, what, count(text), why) for what, text, why in found]
+    rest = sum(message.tokens for message in shown) - sum(piece.tokens for piece in pieces)
+    return [*pieces, Piece(section, "heading, dates and speakers", rest, "goes with them")] if pieces else []

@@ -273,6 +273,7 @@ class Recaller:
         allowed: Allowed | None = None,
     ) -> Found:
         """The passages of a chat, or of all chats of a user, that answer a question best, with their messages."""
+        from infold.recall.pointing import points_at
         from infold.recall.query import read
         from infold.recall.rank import rank
 
@@ -281,6 +282,8 @@ class Recaller:
             if corpus is None or not corpus.size:
                 return Found(None, [], {})
             query = read(question, tuple(corpus.speakers), at, asker)
+            if not points_at(corpus, query, self.embedder):
+                return Found(None, [], {})
             ranked = rank(corpus, query, self.embedder, most, allowed=allowed)
         messages: dict[tuple[int, int], Message] = {}
         with self._database.read() as connection:
@@ -333,6 +336,13 @@ class _Known:
 
     def near(self, words: list[str]) -> list[list[tuple[str, float]]]:
         return self._embedder.near(words)
+
+
+def has_words(question: str) -> bool:
+    """Whether a question has a word that messages could be found by."""
+    from infold.recall.words import words
+
+    return bool(words(question))
 
 
 def said(message: Message) -> Said:

@@ -15,6 +15,7 @@ from infold.finding import Facts, find, put_entity, take_entity
 from infold.knowledge import Known, beside
 from infold.noting import repair
 from infold.recall.hits import KINDS, Hit
+from infold.recaller import has_words
 
 if TYPE_CHECKING:
     from infold.access import Access
@@ -123,12 +124,12 @@ class Remembering:
         One that the caller gave is taken at its word; of the last message of a chat it takes the form of a question, and
         a word that is rare in what was folded.
         """
-        if not state.policy.recall_cap or "recalled" not in state.policy.order or not question.strip():
+        if not state.policy.recall_cap or "recalled" not in state.policy.order:
             return False
         if not state.row.cursor and state.unfolded_tokens < budget:
             return False
         if given:
-            return True
+            return has_words(question)
         return _ASKS.search(question) is not None and self._memory.recaller.rare(connection, self._key, question)
 
     def answers(self, view: View, question: Message, budget: int) -> View:
