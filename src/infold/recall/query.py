@@ -42,6 +42,8 @@ class Query:
     when: bool
     many: bool
     name: bool
+    at: int = 0
+    """When it is asked, in milliseconds."""
 
     def asked(self, embedder: Embedder) -> Asked:
         """The question with what an embedder knows of it."""
@@ -88,6 +90,7 @@ def read(question: str, speakers: tuple[str, ...] = (), at: int = 0, asker: str 
         when=_WHEN.search(question) is not None,
         many=_MANY.search(question) is not None,
         name=_NAME.search(question) is not None,
+        at=at,
     )
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from infold.recall.corpus import COARSE, Corpus, Pool, distinct
+from infold.recall.events import about, dated, when
 from infold.recall.query import Asked, Query
 from infold.recall.signals import best, named_times, signals, spread
 from infold.recall.vectors import Embedder, Floats, unit
@@ -51,8 +52,11 @@ def rank(
     """The best passages for a question, best first; of equals the newer one first. `allowed` picks those that may be."""
     if not corpus.size:
         return []
+    if query.times.event:
+        told = about(query.times.event, embedder)
+        query = dated(query, when(_pool(corpus, told, allowed), told))
     asked = query.asked(embedder)
-    pool = corpus.everything() if corpus.size <= LOOKED_AT else _promising(corpus, asked, allowed)
+    pool = _pool(corpus, asked, allowed)
     total = scores(signals(pool, asked), weights)
     if allowed is not None:
         total = np.where(allowed(pool.chat, pool.seq, pool.at), total, -np.inf)
@@ -71,6 +75,10 @@ def scores(found: Mapping[str, Floats], weights: Mapping[str, float]) -> NDArray
     """The weighted sum of signals, to six decimals: what differs by less is equal on every machine."""
     total = sum(np.float32(weight) * found[name] for name, weight in weights.items())
     return np.asarray(np.round(np.asarray(total, np.float64), 6), np.float64)
+
+
+def _pool(corpus: Corpus, asked: Asked, allowed: Allowed | None) -> Pool:
+    return corpus.everything() if corpus.size <= LOOKED_AT else _promising(corpus, asked, allowed)
 
 
 def _promising(corpus: Corpus, asked: Asked, allowed: Allowed | None) -> Pool:

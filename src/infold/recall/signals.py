@@ -120,9 +120,9 @@ def _without_middle(pool: Pool, asked: Floats, plain: Floats) -> Floats:
 
 
 def spread(values: NDArray[np.floating[Any]]) -> Floats:
-    """Around the mean, in standard deviations."""
+    """Around the mean, in standard deviations; what hardly differs is equal."""
     wide = float(values.std())
-    return np.asarray((values - values.mean()) / wide if wide > 1e-6 else values * 0, np.float32)
+    return np.asarray((values - values.mean()) / wide if wide > 1e-3 else values * 0, np.float32)
 
 
 def _plain(pool: Pool, query: Query) -> dict[str, Floats]:
