@@ -8,11 +8,12 @@ from dataclasses import replace
 import numpy as np
 
 from infold.recall.corpus import Pool
-from infold.recall.dates import Event, Span, day
+from infold.recall.dates import Event, day
 from infold.recall.query import Asked, Query, read
 from infold.recall.signals import best, signals
 from infold.recall.vectors import Embedder
 from infold.recall.weights import FIRST
+from infold.recall.words import words
 
 _COVERED = 0.5
 _AHEAD = 0.3
@@ -42,5 +43,13 @@ def when(pool: Pool, asked: Asked, weights: Mapping[str, float] = FIRST) -> int:
 def dated(query: Query, at: int) -> Query:
     """A question whose event happened at a time, as one that names days."""
     event, told = query.times.event, day(at)
-    span: Span | None = event.span(told, day(query.at)) if event and told else None
-    return replace(query, times=replace(query.times, spans=(span,), event=None)) if span else query
+    span = event.span(told, day(query.at)) if event and told else None
+    if event is None or span is None:
+        return query
+    named = set(words(event.text))  # what is asked for is something else
+    return replace(
+        query,
+        words=tuple(word for word in query.words if word not in named) or query.words,
+        meaning=query.meaning.replace(event.text, " "),
+        times=replace(query.times, spans=(span,), event=None),
+    )

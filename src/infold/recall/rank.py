@@ -60,15 +60,14 @@ def rank(
     total = scores(signals(pool, asked), weights)
     if allowed is not None:
         total = np.where(allowed(pool.chat, pool.seq, pool.at), total, -np.inf)
+    chosen = [at for at in best(total, most) if total[at] > -np.inf]
+    columns = (pool.chat, pool.seq, pool.start, pool.end, pool.speaker, pool.at, pool.places, pool.session, total)
     return [
-        Ranked(
-            int(pool.chat[at]), int(pool.seq[at]), int(pool.start[at]), int(pool.end[at]),
-            corpus.speakers[pool.speaker[at]], int(pool.at[at]), int(pool.places[at]), int(pool.session[at]),
-            float(total[at]),
+        Ranked(chat, seq, start, end, corpus.speakers[who], at, place, session, score)
+        for chat, seq, start, end, who, at, place, session, score in zip(
+            *(column[chosen].tolist() for column in columns), strict=True
         )
-        for at in best(total, most)
-        if total[at] > -np.inf
-    ]  # fmt: skip
+    ]
 
 
 def scores(found: Mapping[str, Floats], weights: Mapping[str, float]) -> NDArray[np.float64]:
