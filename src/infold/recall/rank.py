@@ -14,7 +14,7 @@ from infold.recall.events import about, dated, when
 from infold.recall.query import Asked, Query
 from infold.recall.signals import best, named_times, signals, spread
 from infold.recall.vectors import Embedder, Floats, unit
-from infold.recall.weights import WEIGHTS
+from infold.recall.weights import FIRST, WEIGHTS
 
 MOST = 300
 """How many passages a ranking holds at most: more than any budget has room for."""
@@ -48,16 +48,17 @@ def rank(
     most: int = MOST,
     weights: Mapping[str, float] = WEIGHTS,
     allowed: Allowed | None = None,
+    first: Mapping[str, float] = FIRST,
 ) -> list[Ranked]:
     """The best passages for a question, best first; of equals the newer one first. `allowed` picks those that may be."""
     if not corpus.size:
         return []
     if query.times.event:
         told = about(query.times.event, embedder)
-        query = dated(query, when(_pool(corpus, told, allowed), told))
+        query = dated(query, when(_pool(corpus, told, allowed), told, first))
     asked = query.asked(embedder)
     pool = _pool(corpus, asked, allowed)
-    total = scores(signals(pool, asked), weights)
+    total = scores(signals(pool, asked, first), weights)
     if allowed is not None:
         total = np.where(allowed(pool.chat, pool.seq, pool.at), total, -np.inf)
     chosen = [at for at in best(total, most) if total[at] > -np.inf]
