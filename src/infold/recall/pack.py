@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from infold.recall.rank import Ranked
 
 Numbers = NDArray[np.float64]
-THRIFT = 0.6
+THRIFT = 0.5
 """How much a long passage must be better than a short one: 0 not at all, 1 in proportion to its tokens."""
 TOGETHER = 0.2
 """What a passage gains when its neighbour is shown: an answer reads better after its question."""
