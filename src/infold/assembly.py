@@ -22,7 +22,7 @@ BRIDGE_SHARE = 8  # the bridge may take this fraction of the budget
 BLOCK_SHARE = 6  # the tail is trimmed in steps of this fraction of the budget
 LEAST_RECALL = 60  # tokens below which nothing is quoted
 # Of a small budget, what is asked for gets nearly all; above SMALL, memory and tail get this share of what is more.
-SMALL, BESIDE_RECALL = 1000, 0.2
+SMALL, BESIDE_RECALL = 2000, 0.2
 
 
 def assemble(

@@ -91,6 +91,14 @@ class Recaller:
                 self._embedder = self._make()
             return self._embedder
 
+    def forget(self, key: int) -> None:
+        """Drop what is kept of a chat, and of users, who may have been its own."""
+        with self._lock:
+            self._chats.pop(key, None)
+            self._words.pop(key, None)
+            self._users.clear()
+            self._texts.clear()
+
     # The index -----------------------------------------------------------------------------------------
 
     def index(self, key: int) -> None:
@@ -299,6 +307,7 @@ class Recaller:
     ) -> list[tuple[int, float]]:
         """Which of some short texts, each with its time, answer a question best: their numbers and scores."""
         from infold.recall.corpus import Corpus
+        from infold.recall.pointing import points_at
         from infold.recall.query import read
         from infold.recall.rank import rank
         from infold.recall.segment import Said, segment
@@ -312,7 +321,8 @@ class Recaller:
             known = _Known(self.embedder, self._texts)
             made = segment([Said(number, text, "", when) for number, (text, when) in enumerate(texts)], known)
             corpus.extend(made, alone=True)
-            ranked = rank(corpus, read(question, (), at), self.embedder, most)
+            query = read(question, (), at)
+            ranked = rank(corpus, query, self.embedder, most) if points_at(corpus, query, self.embedder) else []
             while len(self._texts) > _KNOWN:
                 self._texts.popitem(last=False)
         return [(one.seq, one.score) for one in ranked]

@@ -179,11 +179,16 @@ def mentions_of_user(connection: Connection, user: str) -> list[Mention]:
 
 _set_read_to = Query(update(chats).where(chats.c.key == P("of")).values(read_to=P("to_seq")))
 _read_to = Query(select(chats.c.read_to, chats.c.cursor).where(chats.c.key == P("of")))
+_bump_user = Query(update(chats).where(chats.c.user == P("of")).values(version=chats.c.version + 1))
 _next_epoch = Query(update(chats).where(chats.c.key == P("of")).values(epoch=chats.c.epoch + 1))
 _user_pulse = Query(
-    select(func.count(), func.coalesce(func.sum(chats.c.version + chats.c.last_seq), 0), func.max(chats.c.key)).where(
-        chats.c.user == P("of")
-    )
+    select(
+        func.count(),
+        func.max(chats.c.key),
+        func.sum(chats.c.version),
+        func.sum(chats.c.last_seq),
+        func.sum(chats.c.epoch),
+    ).where(chats.c.user == P("of"))
 )
 _by_hand = Query(
     select(func.count(), func.max(mentions.c.key)).where(
@@ -222,6 +227,11 @@ def forget_after(connection: Connection, key: int, seq: int) -> None:
 def user_pulse(connection: Connection, user: str) -> tuple[Any, ...]:
     """Changes whenever anything known of a user does."""
     return (*_user_pulse(connection, of=user).fetchone(), *_by_hand(connection, of=-1, of_user=user).fetchone())
+
+
+def bump_user(connection: Connection, user: str) -> None:
+    """Tell everybody who cached something of a user to read it again."""
+    _bump_user(connection, of=user)
 
 
 def by_hand(connection: Connection, key: int) -> tuple[Any, ...]:

@@ -9,7 +9,7 @@ down_revision = "0003"
 
 def upgrade() -> None:
     op.add_column("chats", sa.Column("read_to", sa.Integer, nullable=False, server_default="0"))
-    op.add_column("chats", sa.Column("epoch", sa.Integer, nullable=False, server_default="0"))
+    op.add_column("chats", sa.Column("epoch", sa.BigInteger, nullable=False, server_default="0"))
     op.add_column("folds", sa.Column("nominal", sa.LargeBinary))
     op.create_index("chats_by_user", "chats", ["user"])
     op.create_table(
