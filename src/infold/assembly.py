@@ -19,6 +19,7 @@ from infold.units import question, repair, turn_starts, turns, unit_slices
 LEAST_BRIDGE = 36  # tokens of a bridge that states its range and count
 MOST_BRIDGE = 400
 BRIDGE_SHARE = 8  # the bridge may take this fraction of the budget
+BRIDGE_BESIDE_RECALL = 40  # and this one where something is recalled
 BLOCK_SHARE = 6  # the tail is trimmed in steps of this fraction of the budget
 LEAST_RECALL = 60  # tokens below which nothing is quoted
 # Of a small budget, what is asked for gets nearly all; above SMALL, memory and tail get this share of what is more.
@@ -156,8 +157,8 @@ class _Draft:
         """Keep room for quotations, where the question asks for something of the past."""
         if self.view.recalled is None:
             return
-        if self.budget <= SMALL:
-            self.reserve = LEAST_BRIDGE
+        # What is asked for matters more than what came between.
+        self.reserve = min(self.reserve, max(LEAST_BRIDGE, self.budget // BRIDGE_BESIDE_RECALL))
         self.kept = max(0, min(self.policy.recall_cap, self.budget - self.fixed - self.question_tokens))
 
     def _least_recall(self) -> int:

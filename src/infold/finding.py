@@ -13,7 +13,7 @@ from infold.errors import ConfigError, MessageError, NotFoundError
 from infold.facts import Fact
 from infold.items import FACT
 from infold.ledger import derived, store
-from infold.messages import milliseconds
+from infold.messages import milliseconds, parse
 from infold.recall.hits import KINDS, Hit
 
 if TYPE_CHECKING:
@@ -142,8 +142,11 @@ def find(
 def _checked(query: object, limit: object, kinds: Sequence[str]) -> tuple[str, ...]:
     if not isinstance(query, str) or not query.strip():
         raise MessageError("recall needs a query: a text that is not empty")
+    parse({"role": "user", "content": query})  # what no message may hold, no question may
     if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= MOST:
         raise ConfigError(f"limit must be a whole number from 1 to {MOST}, not {limit!r}")
+    if not isinstance(kinds, Sequence):
+        raise ConfigError(f"kinds must be some of {', '.join(KINDS)}, not {kinds!r}")
     wanted = (kinds,) if isinstance(kinds, str) else tuple(kinds)
     for kind in wanted:
         if kind not in KINDS:
@@ -182,11 +185,17 @@ def _messages(
     from infold.recaller import text_of
 
     def allowed(_chats: Any, _seqs: Any, times: Any) -> Any:
-        inside = times >= (since or 0)
+        inside = times >= (-(1 << 62) if since is None else since)
         return inside if until is None else inside & (times < until)
 
     found = memory.recaller.search(
-        query, chat=key, user=user, at=at, asker="user", most=limit, allowed=allowed if since or until else None
+        query,
+        chat=key,
+        user=user,
+        at=at,
+        asker="user",
+        most=limit,
+        allowed=None if since is None and until is None else allowed,
     )
     with memory.database.read() as connection:
         names = {
@@ -244,7 +253,7 @@ def _texts(
         keys = [key] if key is not None else derived.chats_of_user(connection, user or "")
         for chat_key in keys:
             found += _lines(connection, chat_key, "fact" in kinds)
-    inside = [hit for hit in found if hit.at >= (since or 0) and (until is None or hit.at < until)]
+    inside = [hit for hit in found if (since is None or hit.at >= since) and (until is None or hit.at < until)]
     return sorted(inside, key=lambda hit: (-hit.at, hit.kind, hit.id))[:_MOST_TEXTS]
 
 

@@ -225,7 +225,7 @@ class Recaller:
         """
         from infold.recall.words import term, words
 
-        wanted = {term(word) for word in words(question)}
+        wanted = {term(word) for word in words(question) if word not in _COURTESY}
         if not wanted:
             return False
         with self._lock:
@@ -348,11 +348,18 @@ class _Known:
         return self._embedder.near(words)
 
 
+# Words of courtesy: they ask for nothing.
+_COURTESY = frozenset(
+    "hello hi hey thanks thank ok okay yes yeah no nope great good morning evening afternoon night please sure fine cool nice "
+    "perfect bye welcome sorry well right alright lovely awesome today going hallo danke merci gracias hola bonjour".split()
+)
+
+
 def has_words(question: str) -> bool:
     """Whether a question has a word that messages could be found by."""
     from infold.recall.words import words
 
-    return bool(words(question))
+    return any(word not in _COURTESY for word in words(question))
 
 
 def said(message: Message) -> Said:

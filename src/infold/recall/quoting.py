@@ -20,7 +20,11 @@ class Quoted:
 
     def __init__(self, ranked: Sequence[Ranked], texts: Mapping[int, str], query: Query) -> None:
         self._ranked = ranked
-        self._texts = texts
+        # A line of somebody's that looks like the end of the quotations must not end them.
+        self._texts = {
+            seq: text.replace(RECALL_END, f"({RECALL_END[1:-1]})") if RECALL_END in text else text
+            for seq, text in texts.items()
+        }
         self._query = query
 
     def pack(self, room: int, visible: Container[int]) -> tuple[str, list[Quotation]]:

@@ -35,7 +35,6 @@ def upgrade() -> None:
         sa.Column("chat", sa.Integer, sa.ForeignKey("chats.key")),
         sa.Column("user", sa.String),
         sa.Column("seq", sa.Integer, nullable=False),
-        sa.Column("message", sa.String, nullable=False),
         sa.Column("at", sa.BigInteger, nullable=False),
         sa.Column("kind", sa.String, nullable=False),
         sa.Column("name", sa.Text, nullable=False),
