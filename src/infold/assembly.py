@@ -175,6 +175,8 @@ class _Draft:
             return
         self.kept = 0
         room = self.budget - self._frame() - sum(self.unit_tokens[self.cut :]) - self.question_tokens
+        self.bridged = self._bridged()
+        room += (self.reserve if self.bridged else 0) - sum(message.tokens for message in self._section("bridge"))
         room = min(room, self.policy.recall_cap) - MESSAGE_OVERHEAD
         if room >= LEAST_RECALL:
             visible = {m.seq for m in self._spoken() if m.seq}

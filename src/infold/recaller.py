@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections import Counter, OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -146,20 +146,9 @@ class Recaller:
             if kept is None or kept.epoch != epoch or kept.upto > last:
                 kept = self._chats[key] = _Kept(epoch, Corpus())
             self._chats.move_to_end(key)
-            stored = derived.blocks(connection, key, self.maker, kept.upto + 1) if kept.upto < cursor else []
-        for first, data in stored:
-            if first != kept.upto + 1:
-                break
-            found = self._unpacked(key, first, data)
-            if found is None:
-                break
+            stored = dict(derived.blocks(connection, key, self.maker, kept.upto + 1)) if kept.upto < cursor else {}
+        for found, end in self._segments(key, kept.upto, last, stored):
             kept.corpus.extend(found, key)
-            kept.upto = first + BLOCK - 1
-        while kept.upto < last:
-            end = min(last, kept.upto + BLOCK)
-            with self._database.read() as connection:
-                messages = store.messages_between(connection, key, kept.upto + 1, end)
-            kept.corpus.extend(self._segment(messages), key)
             kept.upto = end
         self._make_room()
         return kept.corpus
@@ -201,19 +190,19 @@ class Recaller:
     def _add_chat(self, whole: Corpus, key: int) -> None:
         with self._database.read() as connection:
             place = derived.place(connection, key)
-            stored = derived.blocks(connection, key, self.maker, 1) if place else []
-        upto = 0
-        for first, data in stored:
-            found = self._unpacked(key, first, data) if first == upto + 1 else None
-            if found is None:
-                break
+            stored = dict(derived.blocks(connection, key, self.maker, 1)) if place else {}
+        for found, _ in self._segments(key, 0, place[1] if place else 0, stored):
             whole.extend(found, key)
-            upto = first + BLOCK - 1
-        while place is not None and upto < place[1]:
-            end = min(place[1], upto + BLOCK)
-            with self._database.read() as connection:
-                messages = store.messages_between(connection, key, upto + 1, end)
-            whole.extend(self._segment(messages), key)
+
+    def _segments(self, key: int, upto: int, last: int, stored: dict[int, bytes]) -> Iterator[tuple[Segment, int]]:
+        """What follows a position in a chat, from blocks where there are, else made of messages; and where each ends."""
+        while upto < last:
+            found = self._unpacked(key, upto + 1, stored[upto + 1]) if upto + 1 in stored else None
+            end = min(last, (upto // BLOCK + 1) * BLOCK)
+            if found is None:
+                with self._database.read() as connection:
+                    found = self._segment(store.messages_between(connection, key, upto + 1, end))
+            yield found, end
             upto = end
 
     # Searching -----------------------------------------------------------------------------------------
