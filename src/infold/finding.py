@@ -253,8 +253,9 @@ def _texts(
         keys = [key] if key is not None else derived.chats_of_user(connection, user or "")
         for chat_key in keys:
             found += _lines(connection, chat_key, "fact" in kinds)
+    found.sort(key=lambda hit: (-hit.at, hit.kind, hit.id))
     inside = [hit for hit in found if (since is None or hit.at >= since) and (until is None or hit.at < until)]
-    return sorted(inside, key=lambda hit: (-hit.at, hit.kind, hit.id))[:_MOST_TEXTS]
+    return inside[:_MOST_TEXTS]
 
 
 def _lines(connection: Connection, key: int, with_facts: bool) -> list[Hit]:
