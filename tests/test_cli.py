@@ -204,6 +204,7 @@ def test_doctor_is_content_with_a_healthy_place(run: Run, monkeypatch: pytest.Mo
     checks = {row["check"]: row for row in json.loads(run("doctor", "--json")[1])}
     assert all(row["ok"] for row in checks.values())
     assert "journal wal" in checks["database"]["detail"]
+    assert checks["embedder"]["detail"] == "wordllama-256, offline"
     monkeypatch.setenv("MEMORY_HOT_TURNS_LIMIT", "lots")
     code, out, _ = run("doctor")
     assert code == 1

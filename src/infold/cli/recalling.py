@@ -50,7 +50,8 @@ def recall(
         console.print("nothing was found")
     for hit in hits:
         console.print(hit_text(hit))
-        console.print(Padding(marked(hit, query), (0, 0, 1, 2), expand=False))
+        console.print(Padding(marked(hit, query), (0, 0, 0, 2), expand=False))
+        console.print()
 
 
 def _date(text: str | None, option: str, *, whole_day: bool = False) -> datetime | None:
