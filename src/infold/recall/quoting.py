@@ -12,6 +12,7 @@ from infold.recall.rank import Ranked
 from infold.recall.words import term, words
 from infold.tokens import count
 
+_FAR = 7.0  # what is a thousand times less likely than the best is not worth its tokens
 _SOURCE = 4  # tokens of a line's source
 _END = f"\n{RECALL_END}"
 
@@ -39,7 +40,8 @@ class Quoted:
 
     def pack(self, room: int, visible: Container[int]) -> tuple[str, list[Quotation]]:
         """As much as fits so many tokens, as text and piece by piece; nothing that is visible anyway."""
-        ranked = [one for one in self._ranked if one.seq not in visible]
+        least = self._ranked[0].score - _FAR if self._ranked else 0.0
+        ranked = [one for one in self._ranked if one.score >= least and one.seq not in visible]
         frame = count(f"{RECALL_HEADER}\n") + 1  # tokens may fall otherwise where texts meet
         shown = pack(ranked, self._texts, room - frame, count, self._size)
         text = _framed(shown)
