@@ -33,8 +33,8 @@ class Known:
 
     facts: tuple[Fact, ...]
     entities: tuple[Entity, ...]
-    damaged: tuple[bytes, ...] = ()
-    """Digests of facts whose rows cannot be read."""
+    damaged: tuple[derived.Damaged, ...] = ()
+    """Facts whose rows cannot be read."""
 
 
 class Knowledge:
@@ -45,11 +45,8 @@ class Knowledge:
         self._kept: OrderedDict[tuple[str, Any], tuple[tuple[Any, ...], Known]] = OrderedDict()
         self._lists: OrderedDict[tuple[int, Any], tuple[Known, list[Any]]] = OrderedDict()
 
-    def of_chat(self, connection: Connection, row: ChatRow, again: bool = False) -> Known:
-        """What was said in one chat; read once more with `again`."""
-        if again:
-            with self._lock:
-                self._kept.pop(("chat", row.key), None)
+    def of_chat(self, connection: Connection, row: ChatRow) -> Known:
+        """What was said in one chat."""
         pulse = (row.version, row.epoch, derived.read_to(connection, row.key), derived.by_hand(connection, row.key))
 
         def read() -> Known:
@@ -79,7 +76,7 @@ class Knowledge:
     def with_entities(self, known: Known, other: Known) -> Known:
         """What is known of a chat, with the entities of its user."""
         found = self.listed(known, ("of", id(other)), lambda: [replace(known, entities=other.entities), other])
-        return cast(Known, found[0])
+        return found[0]
 
     def listed(self, known: Known, key: Any, make: Callable[[], list[T]]) -> list[T]:
         """A list that depends on what is known alone, made once."""
