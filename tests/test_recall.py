@@ -180,6 +180,19 @@ def test_F7_every_quotation_is_explained(long_chat: Chat, budget: int) -> None:
         assert places == sorted(places)  # as it was said
 
 
+@pytest.mark.xfail(reason="BUG 19: room is kept for quotations before it is known how long they are")
+@pytest.mark.parametrize("budget", [400, 800])
+def test_D8_room_that_quotations_leave_is_given_back(memory: Memory, budget: int) -> None:
+    chat = memory.chat("a", config=preset("default", keep=1, keep_range=(1, 1), chunk_range=(1, 1)))
+    chat.add([user("I was born on 3 May 1990."), assistant("Noted."), *chatter(0, 4)])
+    assert chat.memory.cursor > 4
+    context = chat.context("When was I born?", max_tokens=budget)
+    whole = chat.context("When was I born?", max_tokens=50_000)
+    assert whole.tokens < 400
+    assert context.messages == whole.messages
+    assert not context.explain().left_out
+
+
 def test_D8_nothing_is_shown_twice(long_chat: Chat) -> None:
     for question in ("What of step 1498?", "Which part follows 36 in the lecture?"):
         context = long_chat.context(question, max_tokens=5000)
