@@ -15,11 +15,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bench.recall_data import KINDS, OURS, Evidence, Question, Talk, load, merged
-from bench.recall_fit import PLAIN, Sheet, Weights, sheet, train
+from bench.recall_fit import PLAIN, Weights, train
+from infold.recall.corpus import Corpus
 from infold.recall.pack import Shown, about, pack, render
-from infold.recall.rank import MOST, Ranked, scores
-from infold.recall.signals import best
-from infold.recall.vectors import Embedder, Floats, WordLlamaEmbedder
+from infold.recall.query import read
+from infold.recall.rank import rank
+from infold.recall.segment import segment
+from infold.recall.vectors import Embedder, WordLlamaEmbedder
 from infold.recall.weights import FIRST, WEIGHTS
 
 BUDGETS = (500, 1000, 2000, 3000)
@@ -41,28 +43,17 @@ class Found:
 def measure(talk: Talk, weights: Weights, embedder: Embedder, budgets: Sequence[int] = BUDGETS) -> list[Found]:
     """What is shown of the evidence of each question."""
     results: list[Found] = []
-    found = sheet(talk, embedder, weights.first)
+    corpus = Corpus()
+    corpus.extend(segment(talk.messages, embedder))
     texts = {message.seq: message.text for message in talk.messages}
-    for question, table in zip(talk.questions, found.signals, strict=True):
-        ranked = _ranked(found, dict(zip(found.names, table.T, strict=True)), weights.last)
+    for question in talk.questions:
+        query = read(question.text, tuple(corpus.speakers), talk.asked_at, talk.asker)
+        ranked = rank(corpus, query, embedder, weights=weights.last, first=weights.first)
         contexts = [pack(ranked, texts, budget) for budget in budgets]
         for context, budget in zip(contexts, budgets, strict=True):
             assert about(render(context)) <= budget
         results.append(Found(talk, question, tuple(_counted(one, question) for one in contexts)))
     return results
-
-
-def _ranked(sheet: Sheet, found: dict[str, Floats], weights: dict[str, float]) -> list[Ranked]:
-    """As `rank` does, from signals that are known already."""
-    total = scores(found, weights)
-    pool, names = sheet.corpus.everything(), sheet.corpus.speakers
-    return [
-        Ranked(
-            0, int(pool.seq[at]), int(pool.start[at]), int(pool.end[at]), names[pool.speaker[at]], int(pool.at[at]),
-            at, int(pool.session[at]), float(total[at]),
-        )
-        for at in best(total, MOST)
-    ]  # fmt: skip
 
 
 def _counted(context: Sequence[Shown], question: Question) -> frozenset[Evidence]:

@@ -1,6 +1,6 @@
-"""What recall costs: python -m bench.recall_speed --data conversations.json [--messages 10000]
+"""What recall costs: python -m bench.recall_speed [--messages 10000]
 
-Indexing, laying a stored chat out, and answering, on a long chat that repeats conversations with some of their words
+Indexing, laying a stored chat out, and answering, on a long chat that repeats our own conversations with some of their words
 changed; and the bytes a message takes in the index.
 """
 
@@ -13,13 +13,15 @@ from pathlib import Path
 from statistics import median, quantiles
 from time import perf_counter, process_time
 
-from bench.recall_data import Talk, load
-from infold.recall.corpus import Corpus, Said, entries
+from bench.recall_data import OURS, Talk, load
+from infold.recall.corpus import Corpus
 from infold.recall.pack import pack
 from infold.recall.query import read
 from infold.recall.rank import rank
-from infold.recall.signals import signals
+from infold.recall.segment import Said, Segment, segment
 from infold.recall.vectors import WordLlamaEmbedder
+
+BLOCK = 256
 
 
 def long_chat(talks: list[Talk], size: int) -> list[Said]:
@@ -39,13 +41,10 @@ def long_chat(talks: list[Talk], size: int) -> list[Said]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--data", type=Path)
+    parser.add_argument("--data", type=Path, default=OURS)
     parser.add_argument("--messages", type=int, default=10_000)
     parser.add_argument("--queries", type=int, default=200)
     options = parser.parse_args()
-    if options.data is None or not options.data.exists():
-        print("skipped: no conversations (give their path with --data)")
-        return
     talks = load(options.data)
     start = perf_counter()
     embedder = WordLlamaEmbedder()
@@ -53,55 +52,39 @@ def main() -> None:
     print(f"load the embedder           {1e3 * (perf_counter() - start):8.1f} ms")
     said = long_chat(talks, options.messages)
     start = perf_counter()
-    stored = entries(said, embedder)
-    print(f"index, all at once          {len(said) / (perf_counter() - start):8.0f} messages/s")
+    stored = [segment(said[at : at + BLOCK], embedder).to_bytes() for at in range(0, len(said), BLOCK)]
+    print(f"index, {BLOCK} at a time        {len(said) / (perf_counter() - start):8.0f} messages/s")
     start = perf_counter()
     for message in said[:1000]:
-        entries([message], embedder)
+        segment([message], embedder)
     print(f"index, one by one           {1000 / (perf_counter() - start):8.0f} messages/s")
     start = perf_counter()
-    corpus = Corpus(stored)
-    print(f"lay out {corpus.size:,} entries       {1e3 * (perf_counter() - start):8.1f} ms")
-    terms = sum(entry.terms.nbytes for entry in stored) / len(said)
-    vectors = sum(entry.vector.nbytes for entry in stored) / len(said)
+    corpus = Corpus()
+    for block in stored:
+        corpus.extend(Segment.from_bytes(block))
+    corpus.settle()
+    print(f"lay out {corpus.size:,} passages     {1e3 * (perf_counter() - start):8.1f} ms")
+    size = sum(map(len, stored)) / len(said)
     print(
-        f"bytes a message             {terms:8.1f} terms, {vectors:.1f} vectors, {sum(len(m.text) for m in said) / len(said):.0f} text"
+        f"bytes a message             {size:8.1f} ({sum(len(m.text) for m in said) / len(said):.0f} characters of text)"
     )
     texts = {message.seq: message.text for message in said}
     asked = [question.text for talk in talks for question in talk.questions]
     random.Random(7).shuffle(asked)
-    first: list[float] = []
-    spent: dict[str, list[float]] = {
-        "read": [],
-        "signals": [],
-        "rank": [],
-        "pack": [],
-        "all": [],
-        "all, processor time": [],
-    }
+    spent: dict[str, list[float]] = {"read": [], "rank": [], "pack": [], "all": [], "all, processor time": []}
     for text in asked[: options.queries]:
         busy = process_time()
         t0 = perf_counter()
-        query = read(text, corpus.speakers, said[-1].at)
+        query = read(text, tuple(corpus.speakers), said[-1].at)
         t1 = perf_counter()
         ranked = rank(corpus, query, embedder)
         t2 = perf_counter()
         pack(ranked, texts, 2000)
         t3 = perf_counter()
         busy = process_time() - busy
-        signals(corpus, query, embedder)
-        t4 = perf_counter()
-        first = first or [t3 - t0]
-        for name, time in (
-            ("read", t1 - t0),
-            ("rank", t2 - t1),
-            ("pack", t3 - t2),
-            ("all", t3 - t0),
-            ("all, processor time", busy),
-            ("signals", t4 - t3),
-        ):
+        for name, time in zip(spent, (t1 - t0, t2 - t1, t3 - t2, t3 - t0, busy), strict=True):
             spent[name].append(1e3 * time)
-    print(f"first query                 {1e3 * first[0]:8.1f} ms")
+    print(f"first query                 {spent['all'][0]:8.1f} ms")
     for name, times in spent.items():
         print(f"{name:<28}{median(times):8.2f} ms p50 {quantiles(times, n=20)[-1]:8.2f} ms p95")
 

@@ -19,10 +19,11 @@ from infold.units import question, repair, turn_starts, turns, unit_slices
 LEAST_BRIDGE = 36  # tokens of a bridge that states its range and count
 MOST_BRIDGE = 400
 BRIDGE_SHARE = 8  # the bridge may take this fraction of the budget
+BRIDGE_BESIDE_RECALL = 40  # and this one where something is recalled
 BLOCK_SHARE = 6  # the tail is trimmed in steps of this fraction of the budget
 LEAST_RECALL = 60  # tokens below which nothing is quoted
 # Of a small budget, what is asked for gets nearly all; above SMALL, memory and tail get this share of what is more.
-SMALL, BESIDE_RECALL = 1000, 0.2
+SMALL, BESIDE_RECALL = 2000, 0.2
 
 
 def assemble(
@@ -156,8 +157,8 @@ class _Draft:
         """Keep room for quotations, where the question asks for something of the past."""
         if self.view.recalled is None:
             return
-        if self.budget <= SMALL:
-            self.reserve = LEAST_BRIDGE
+        # What is asked for matters more than what came between.
+        self.reserve = min(self.reserve, max(LEAST_BRIDGE, self.budget // BRIDGE_BESIDE_RECALL))
         self.kept = max(0, min(self.policy.recall_cap, self.budget - self.fixed - self.question_tokens))
 
     def _least_recall(self) -> int:
@@ -174,6 +175,8 @@ class _Draft:
             return
         self.kept = 0
         room = self.budget - self._frame() - sum(self.unit_tokens[self.cut :]) - self.question_tokens
+        self.bridged = self._bridged()
+        room += (self.reserve if self.bridged else 0) - sum(message.tokens for message in self._section("bridge"))
         room = min(room, self.policy.recall_cap) - MESSAGE_OVERHEAD
         if room >= LEAST_RECALL:
             visible = {m.seq for m in self._spoken() if m.seq}

@@ -13,8 +13,10 @@ from infold.access import Access
 from infold.arguments import MessageLike, check_extras, question_of, same
 from infold.audit import Proof, verify
 from infold.context import Context, check_budget
+from infold.drifting import Drift, drift, slices
 from infold.errors import (
     BudgetError,
+    ClosedError,
     ConfigError,
     MessageError,
     NotFoundError,
@@ -31,6 +33,7 @@ from infold.ledger.derived import BLOCK
 from infold.ledger.rows import Event
 from infold.ledger.store import Connection
 from infold.messages import Message, canonical_json, parse
+from infold.noting import catch_up
 from infold.policy import Policy
 from infold.records import SummaryRecord
 from infold.remembering import Remembering
@@ -43,6 +46,7 @@ from infold.units import awaited
 
 if TYPE_CHECKING:
     from infold.memory import Memory
+    from infold.models.spec import Model
     from infold.presets import SummarizationConfig
 
 log = logging.getLogger("infold")
@@ -270,15 +274,28 @@ class Chat(Remembering):
         """
         return self._rewriter.fold()
 
+    def drift(self, model: str | Model | None = None) -> list[Drift]:
+        """Every fold in force written again from its messages, without a model or by another one; nothing is stored."""
+        with self.reading() as (connection, state):
+            found = slices(connection, state)
+            policy = state.policy
+        authors = self._memory.authors_for(model) if model is not None else ()
+        return [drift(self.id, one, policy, authors) for one in found]
+
     def settle(self) -> None:
-        """Wait for the background folds of this chat."""
+        """Wait for what the background does for this chat."""
         self._rewriter.settle()
+        self._memory.background.settle(self._index_job)
 
     def resume(self) -> None:
-        """Let the background go on with what an earlier process left undone."""
+        """Let the background go on with what an earlier process, or an earlier version, left undone."""
+        with self.reading() as (connection, state):
+            row = state.row
+            unread = row.read_to < row.cursor
+            unread = unread or self._memory.recaller.behind(connection, self._key, row.cursor)
+        if unread:
+            self._index(state)
         if self._memory.writes:
-            with self.reading() as (_, state):
-                pass
             self._rewriter.resume(state)
 
     # Changing ------------------------------------------------------------------------------------------
@@ -373,6 +390,8 @@ class Chat(Remembering):
         with self.writing() as (connection, _):
             store.delete_chat(connection, self._key)
         self.cache = None
+        self._memory.knowledge.forget(self._key)
+        self._memory.recaller.forget(self._key)
 
     # Plumbing ------------------------------------------------------------------------------------------
 
@@ -399,12 +418,21 @@ class Chat(Remembering):
 
     def _index(self, state: State) -> None:
         """Let the background make what recall needs of messages that were folded."""
-        if state.row.cursor // BLOCK > self._indexed:
+        if state.row.cursor // BLOCK > self._indexed or state.row.read_to < state.row.cursor:
             self._indexed = state.row.cursor // BLOCK
-            self._memory.background.submit(f"{self.id}\0index", self._make_index)
+            self._memory.background.submit(self._index_job, self._make_index)
+
+    @property
+    def _index_job(self) -> str:
+        return f"{self.id} (index)"
 
     def _make_index(self) -> None:
-        with suppress(ReadOnlyDatabaseError):
+        """Note facts and entities that were never read, and write the missing blocks of recall."""
+        more = True
+        with suppress(ReadOnlyDatabaseError, ClosedError):
+            while more:
+                with self.writing() as (connection, _):
+                    more = catch_up(connection, self._key, self.id)
             self._memory.recaller.index(self._key)
 
     def _note_tools(self, tokens: int) -> None:

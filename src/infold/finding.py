@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
-from datetime import datetime
+from dataclasses import replace
+from datetime import date, datetime
 from typing import TYPE_CHECKING, Any
 
 from infold.entities import KINDS as ENTITY_KINDS
@@ -13,7 +13,7 @@ from infold.errors import ConfigError, MessageError, NotFoundError
 from infold.facts import Fact
 from infold.items import FACT
 from infold.ledger import derived, store
-from infold.messages import milliseconds
+from infold.messages import milliseconds, parse
 from infold.recall.hits import KINDS, Hit
 
 if TYPE_CHECKING:
@@ -70,6 +70,10 @@ def take_entity(memory: Memory, connection: Connection, user: str | None, row: C
         return kind == entity.kind and len(resolve([known, Mention(kind, name, at=1)])) == 1
 
     derived.delete_mentions(connection, row.key if row and not user else -1, user, same)
+    if user:
+        derived.bump_user(connection, user)
+    elif row:
+        store.bump(connection, row.key)
 
 
 def _entities(memory: Memory, connection: Connection, user: str | None, row: ChatRow | None) -> Sequence[Entity]:
@@ -92,7 +96,7 @@ def _check_entity(kind: object, name: object, status: object, due: object, owner
         raise ConfigError("an entity needs a name")
     if status and status not in STATUSES:
         raise ConfigError(f"unknown status {status!r}: use one of {', '.join(STATUSES)}")
-    if due and not (isinstance(due, str) and re.fullmatch(r"\d{4}-\d\d-\d\d", due)):
+    if due and not _is_date(due):
         raise ConfigError(f"due must be a date such as 2026-12-01, not {due!r}")
     if isinstance(links, str) or not isinstance(links, Sequence) or not all(isinstance(one, str) for one in links):
         raise ConfigError("links must be a list of names of other entities")
@@ -111,7 +115,7 @@ def find(
 ) -> list[Hit]:
     """What answers a query, best first: in one chat, or in all chats of a user."""
     kinds = _checked(query, limit, kinds)
-    first, end = (None if value is None else milliseconds(value) for value in (since, until))
+    first, end = _moment(since, "since"), _moment(until, "until")
     with memory.database.read() as connection:
         key: int | None = None
         if chat is not None:
@@ -119,6 +123,8 @@ def find(
             if row is None or (user is not None and row.user != user):
                 raise NotFoundError(f"there is no chat {chat!r}" + (f" of the user {user!r}" if user else ""))
             key, known = row.key, memory.knowledge.of_chat(connection, row)
+            if row.user:  # entities belong to the user
+                known = replace(known, entities=memory.knowledge.of_user(connection, row.user).entities)
         else:
             known = memory.knowledge.of_user(connection, user or "")
         texts = _texts(connection, known, kinds, key, user, first, end)
@@ -136,13 +142,30 @@ def find(
 def _checked(query: object, limit: object, kinds: Sequence[str]) -> tuple[str, ...]:
     if not isinstance(query, str) or not query.strip():
         raise MessageError("recall needs a query: a text that is not empty")
+    parse({"role": "user", "content": query})  # what no message may hold, no question may
     if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= MOST:
         raise ConfigError(f"limit must be a whole number from 1 to {MOST}, not {limit!r}")
+    if not isinstance(kinds, Sequence):
+        raise ConfigError(f"kinds must be some of {', '.join(KINDS)}, not {kinds!r}")
     wanted = (kinds,) if isinstance(kinds, str) else tuple(kinds)
     for kind in wanted:
         if kind not in KINDS:
             raise ConfigError(f"unknown kind {kind!r}: use some of {', '.join(KINDS)}")
     return wanted
+
+
+def _moment(value: int | str | datetime | None, what: str) -> int | None:
+    try:
+        return None if value is None else milliseconds(value)
+    except MessageError:
+        raise ConfigError(f"{what} must be a time such as 2026-05-01, not {value!r}") from None
+
+
+def _is_date(value: object) -> bool:
+    try:
+        return isinstance(value, str) and len(value) == 10 and bool(date.fromisoformat(value))
+    except ValueError:
+        return False
 
 
 def _scored(hit: Hit, score: float) -> Hit:
@@ -162,11 +185,17 @@ def _messages(
     from infold.recaller import text_of
 
     def allowed(_chats: Any, _seqs: Any, times: Any) -> Any:
-        inside = times >= (since or 0)
+        inside = times >= (-(1 << 62) if since is None else since)
         return inside if until is None else inside & (times < until)
 
     found = memory.recaller.search(
-        query, chat=key, user=user, at=at, asker="user", most=limit, allowed=allowed if since or until else None
+        query,
+        chat=key,
+        user=user,
+        at=at,
+        asker="user",
+        most=limit,
+        allowed=None if since is None and until is None else allowed,
     )
     with memory.database.read() as connection:
         names = {
@@ -224,7 +253,7 @@ def _texts(
         keys = [key] if key is not None else derived.chats_of_user(connection, user or "")
         for chat_key in keys:
             found += _lines(connection, chat_key, "fact" in kinds)
-    inside = [hit for hit in found if hit.at >= (since or 0) and (until is None or hit.at < until)]
+    inside = [hit for hit in found if (since is None or hit.at >= since) and (until is None or hit.at < until)]
     return sorted(inside, key=lambda hit: (-hit.at, hit.kind, hit.id))[:_MOST_TEXTS]
 
 

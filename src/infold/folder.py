@@ -12,6 +12,7 @@ from infold.failpoints import reach
 from infold.folding.extractive import extract
 from infold.folding.merge import Change, fold_extractive, fold_text, rebuild, roll_up
 from infold.items import LEAF, Candidate, Item, total_tokens
+from infold.layers import difference, is_kept, nominal, own_summary, without_outdated
 from infold.ledger import calls as store_calls
 from infold.ledger import derived, store
 from infold.ledger.rows import Event, FoldRow
@@ -76,22 +77,40 @@ def fold_instantly(
         return fold_extractive(state.items, found, policy, state.row.folds + 1)
 
     change = propose(plan.cut)
+    notes, begins = _duplicate(connection, state, [one for found in read[: plan.cut] for one in found])
+    if notes:
+        change = Change((), (), state.items)
     while shrunk := tighter(
         policy, state.situation(), plan, memory_tokens(replace(state.view(), items=change.items, cache={}))
     ):
-        plan = shrunk
+        plan, notes, begins = shrunk, {}, None
         change = propose(plan.cut)
         if plan.reason != "tokens":
             break  # a chain's tail shrinks once
     last = state.messages[plan.cut - 1].seq if plan.cut else 0
     state, event = commit(
         connection, state, change, plan.reason, marks, clock, last=last, author=EXTRACTIVE, started=started,
-        turns=len(turns_of(state.messages[: plan.cut])),
+        turns=len(turns_of(state.messages[: plan.cut])), notes=notes, begins=begins,
     )  # fmt: skip
     if last:
         note_folded(connection, state)
     state, more = _roll_up(connection, state, clock)
     return state, [event, *more]
+
+
+def _duplicate(connection: Connection, state: State, found: Sequence[Candidate]) -> tuple[dict[str, Any], bytes | None]:
+    """Whether the leaf of these statements would say just what an earlier one says: then it is skipped, and what it covers
+    counts as covered by that one. Also how it begins, for later ones to be compared with."""
+    policy = state.policy
+    text = own_summary(found, policy) if policy.leaf_cap else ""
+    if not text:
+        return {}, None
+    begins = nominal(text)
+    for n, first, last in store.folds_that_begin(connection, state.row.key, begins):
+        messages = store.messages_between(connection, state.row.key, first, last)
+        if is_kept(text, own_summary([one for m in messages for one in extract(m)], policy), state.items):
+            return {"duplicate_of": n}, begins
+    return {}, begins
 
 
 def request(connection: Connection, state: State, plan: Plan) -> Request:
@@ -244,8 +263,20 @@ def _roll_up(connection: Connection, state: State, clock: Clockwork) -> tuple[St
     if not due or not merged:
         return state, []
     change = roll_up(state.items, merged, policy, state.row.folds + 1)
-    state, event = commit(connection, state, change, "rollup", state.marks, clock, author=EXTRACTIVE, kind="rollup")
-    return state, [event]
+    statements, _ = derived.facts_of_chat(connection, state.row.key)
+    found = difference(change, state.items, statements)
+    change = without_outdated(change, found, state.row.id)
+    notes: dict[str, Any] = {"redundant": True} if found.redundant else {}
+    state, event = commit(
+        connection, state, change, "rollup", state.marks, clock, author=EXTRACTIVE, kind="rollup", notes=notes
+    )
+    events = [event]
+    if found.contradicted:
+        flagged = [{"item": item.id, "fact": fact.id} for item, fact in found.contradicted]
+        events.append(
+            noted(connection, state, "consistency", {"fold": state.row.folds, "contradicted": flagged}, clock)
+        )
+    return state, events
 
 
 def commit(
@@ -265,9 +296,12 @@ def commit(
     turns: int = 0,
     called: int = 0,
     written: Written | None = None,
+    notes: dict[str, Any] | None = None,
+    begins: bytes | None = None,
 ) -> tuple[State, Event]:
     """Write one fold. Messages first..last become covered by it; without a last, memory alone changes."""
     row = state.row
+    notes = {**(written.notes if written else {}), **(notes or {})}
     covers = last > 0
     kind = kind or ("base" if covers else "rewrite")
     first = (first or row.cursor + 1) if covers else 0
@@ -288,7 +322,7 @@ def commit(
         sources_sha256=_sources_hash(connection, row.key, first, last) if covers else GENESIS, hash=b"",
         model=written.model if written else None, prompt=written.prompt if written else None,
         narrative=written.narrative if written else None,
-        notes=canonical_json(written.notes) if written and written.notes else None,
+        notes=canonical_json(notes) if notes else None, nominal=begins,
     )  # fmt: skip
     fold = replace(fold, hash=fold_hash(row.head_hash, fold, change.added))
     reach("fold.proposed")
@@ -314,7 +348,7 @@ def commit(
             "fold": n, "kind": kind, "author": author, "first": first or None, "last": last or None,
             "tokens_after": fresh.situation().request_tokens, "duration": fold.duration, "turns": turns,
             "call": called, "write": max(0, clock.now() - now),
-            **({"model": written.model, "prompt": written.prompt, **written.notes} if written else {}),
+            **({"model": written.model, "prompt": written.prompt} if written else {}), **notes,
         },
         row.id,
     )  # fmt: skip

@@ -66,6 +66,12 @@ class Knowledge:
 
         return self._kept_or(("user", user), derived.user_pulse(connection, user), read)
 
+    def forget(self, key: int) -> None:
+        """Drop what is kept of a chat, and of users, who may have been its own."""
+        with self._lock:
+            for kept in [one for one in self._kept if one == ("chat", key) or one[0] == "user"]:
+                del self._kept[kept]
+
     def _kept_or(self, key: tuple[str, Any], pulse: tuple[Any, ...], read: Callable[[], Known]) -> Known:
         with self._lock:
             kept = self._kept.get(key)

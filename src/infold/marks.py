@@ -16,7 +16,7 @@ FACTS_HEADER = "[infold memory] Known facts:"
 SUMMARY_HEADER = "[infold memory] What earlier messages of this chat established:"
 LEAVES_HEADER = "[infold memory] From messages folded recently:"
 SOURCES_HEADER = "[infold sources] Retrieved for the next question:"
-RECALL_HEADER = "[infold recall] Quoted from earlier in this chat, as it was said then:"
+RECALL_HEADER = "[infold recall] Quoted from earlier in this chat:"
 RECALL_END = "[end of recall]"
 ENTITIES_HEADER = "[infold entities] Tasks, goals, problems and others that may matter now:"
 BRIDGE_HEADER = "[infold bridge]"
@@ -29,6 +29,7 @@ _HEADER = re.compile(
     r"\s*(?:\[summary-depth:\d+\] ?)?(?:\[infold (?:memory(?: policy)?|bridge|sources|recall|entities)\]|BACKGROUND – PRIOR)"
 )
 _HEADING = re.compile(rf"\s*#{{1,6}} (?:{'|'.join(map(re.escape, HEADINGS.values()))})\s*$")
+_QUOTED = re.compile(r"\s*(?:#\d+ |\d{4}-\d\d-\d\d:$|undated:$)")
 _BODY = re.compile(rf"\s*(?:[-*•] |{re.escape(NOTHING)})")
 # What a summarizer is sent, and may be quoted back with; and what was pasted inside a string of JSON.
 _INPUT = re.compile(
@@ -47,8 +48,10 @@ def without_own(text: str) -> str:
         return text
     kept: list[str] = []
     inside = loose = False  # in a block of ours; in a part of it that may hold lines of any form
-    quoted = False  # in quotations, which may hold empty lines too, up to their end mark
+    quoted = False  # in quotations, which may hold lines of any form where they have an end mark
+    ended = RECALL_END in text
     for line in _INPUT.sub("", text).split("\n"):
+        quoted = quoted and (ended or _QUOTED.match(line) is not None)
         if quoted:
             quoted = line.strip() != RECALL_END
         elif _HEADER.match(line):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import secrets
 import time
+import zlib
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from types import TracebackType
@@ -166,7 +167,8 @@ class Memory:
                 head_hash=b"\0" * 32,
                 marks=marks_json(Marks()),
                 read_to=0,
-                epoch=0,
+                # Keys of deleted chats are used again; what was cached of one must not be taken for another.
+                epoch=zlib.crc32(f"{id}\0{now}".encode("utf-8", "surrogatepass")) << 16,
             )
             event = Event("chat_created", now, {"preset": policy.name}, id)
             store.insert_event(connection, key, event)
@@ -194,7 +196,15 @@ class Memory:
         from infold.models.spec import from_environment, preferred
 
         chosen = from_environment(policy.name) if self._models is None else self._models
-        chosen = preferred(policy.models, chosen)
+        return self._asking(preferred(policy.models, chosen))
+
+    def authors_for(self, model: str | Model) -> tuple[Author, ...]:
+        """The author that a model is."""
+        from infold.models.spec import models
+
+        return self._asking(models(model))
+
+    def _asking(self, chosen: tuple[Model, ...]) -> tuple[Author, ...]:
         if not chosen:
             return ()
         from infold.authors import ModelAuthor

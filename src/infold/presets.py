@@ -100,7 +100,7 @@ DEFAULT = Policy(
     summary_cap=500,
     facts_cap=300,
     user_facts=True,
-    recall_cap=2500,
+    recall_cap=3000,
     entities=6,
     order=(
         "system",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections import Counter, OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -91,6 +91,14 @@ class Recaller:
                 self._embedder = self._make()
             return self._embedder
 
+    def forget(self, key: int) -> None:
+        """Drop what is kept of a chat, and of users, who may have been its own."""
+        with self._lock:
+            self._chats.pop(key, None)
+            self._words.pop(key, None)
+            self._users.clear()
+            self._texts.clear()
+
     # The index -----------------------------------------------------------------------------------------
 
     def index(self, key: int) -> None:
@@ -138,20 +146,9 @@ class Recaller:
             if kept is None or kept.epoch != epoch or kept.upto > last:
                 kept = self._chats[key] = _Kept(epoch, Corpus())
             self._chats.move_to_end(key)
-            stored = derived.blocks(connection, key, self.maker, kept.upto + 1) if kept.upto < cursor else []
-        for first, data in stored:
-            if first != kept.upto + 1:
-                break
-            found = self._unpacked(key, first, data)
-            if found is None:
-                break
+            stored = dict(derived.blocks(connection, key, self.maker, kept.upto + 1)) if kept.upto < cursor else {}
+        for found, end in self._segments(key, kept.upto, last, stored):
             kept.corpus.extend(found, key)
-            kept.upto = first + BLOCK - 1
-        while kept.upto < last:
-            end = min(last, kept.upto + BLOCK)
-            with self._database.read() as connection:
-                messages = store.messages_between(connection, key, kept.upto + 1, end)
-            kept.corpus.extend(self._segment(messages), key)
             kept.upto = end
         self._make_room()
         return kept.corpus
@@ -193,19 +190,19 @@ class Recaller:
     def _add_chat(self, whole: Corpus, key: int) -> None:
         with self._database.read() as connection:
             place = derived.place(connection, key)
-            stored = derived.blocks(connection, key, self.maker, 1) if place else []
-        upto = 0
-        for first, data in stored:
-            found = self._unpacked(key, first, data) if first == upto + 1 else None
-            if found is None:
-                break
+            stored = dict(derived.blocks(connection, key, self.maker, 1)) if place else {}
+        for found, _ in self._segments(key, 0, place[1] if place else 0, stored):
             whole.extend(found, key)
-            upto = first + BLOCK - 1
-        while place is not None and upto < place[1]:
-            end = min(place[1], upto + BLOCK)
-            with self._database.read() as connection:
-                messages = store.messages_between(connection, key, upto + 1, end)
-            whole.extend(self._segment(messages), key)
+
+    def _segments(self, key: int, upto: int, last: int, stored: dict[int, bytes]) -> Iterator[tuple[Segment, int]]:
+        """What follows a position in a chat, from blocks where there are, else made of messages; and where each ends."""
+        while upto < last:
+            found = self._unpacked(key, upto + 1, stored[upto + 1]) if upto + 1 in stored else None
+            end = min(last, (upto // BLOCK + 1) * BLOCK)
+            if found is None:
+                with self._database.read() as connection:
+                    found = self._segment(store.messages_between(connection, key, upto + 1, end))
+            yield found, end
             upto = end
 
     # Searching -----------------------------------------------------------------------------------------
@@ -217,7 +214,7 @@ class Recaller:
         """
         from infold.recall.words import term, words
 
-        wanted = {term(word) for word in words(question)}
+        wanted = {term(word) for word in words(question) if word not in _COURTESY}
         if not wanted:
             return False
         with self._lock:
@@ -299,6 +296,7 @@ class Recaller:
     ) -> list[tuple[int, float]]:
         """Which of some short texts, each with its time, answer a question best: their numbers and scores."""
         from infold.recall.corpus import Corpus
+        from infold.recall.pointing import points_at
         from infold.recall.query import read
         from infold.recall.rank import rank
         from infold.recall.segment import Said, segment
@@ -312,7 +310,8 @@ class Recaller:
             known = _Known(self.embedder, self._texts)
             made = segment([Said(number, text, "", when) for number, (text, when) in enumerate(texts)], known)
             corpus.extend(made, alone=True)
-            ranked = rank(corpus, read(question, (), at), self.embedder, most)
+            query = read(question, (), at)
+            ranked = rank(corpus, query, self.embedder, most) if points_at(corpus, query, self.embedder) else []
             while len(self._texts) > _KNOWN:
                 self._texts.popitem(last=False)
         return [(one.seq, one.score) for one in ranked]
@@ -338,11 +337,18 @@ class _Known:
         return self._embedder.near(words)
 
 
+# Words of courtesy: they ask for nothing.
+_COURTESY = frozenset(
+    "hello hi hey thanks thank ok okay yes yeah no nope great good morning evening afternoon night please sure fine cool nice "
+    "perfect bye welcome sorry well right alright lovely awesome today going hallo danke merci gracias hola bonjour".split()
+)
+
+
 def has_words(question: str) -> bool:
     """Whether a question has a word that messages could be found by."""
     from infold.recall.words import words
 
-    return bool(words(question))
+    return any(word not in _COURTESY for word in words(question))
 
 
 def said(message: Message) -> Said:

@@ -31,7 +31,7 @@ class Key:
 
 def keys_of(statements: Sequence[Statement]) -> list[tuple[Statement, list[Key]]]:
     """The statements that have a slot, each with a key for each of its sayings."""
-    bases = [(one, _base(one.subject, one.attribute, one.value)) for one in statements if one.attribute]
+    bases = [(one, base_key(one.subject, one.attribute, one.value)) for one in statements if one.attribute]
     # "The budget" is the user's where the user speaks of "my budget" in the same chat.
     mine = {(one.attribute, saying.chat) for one, _ in bases if one.subject == USER for saying in one.sayings}
     return [
@@ -53,7 +53,7 @@ def _in_chat(base: Key, one: Statement, chat: str, mine: set[tuple[str, str]]) -
 
 
 @functools.lru_cache(maxsize=16384)
-def _base(subject: str, attribute: str, value: str) -> Key:
+def base_key(subject: str, attribute: str, value: str) -> Key:
     denies = value.startswith(NOT)
     value = value[len(NOT) :] if denies else value
     if attribute == "dislikes":

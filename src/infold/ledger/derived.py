@@ -7,7 +7,7 @@ import logging
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from sqlalchemy import bindparam, delete, func, insert, or_, select, update
+from sqlalchemy import and_, bindparam, delete, func, insert, or_, select, update
 
 from infold.entities import Mention
 from infold.facts import Saying, Statement
@@ -107,24 +107,28 @@ def delete_facts(connection: Connection, key: int, digests: Iterable[bytes]) -> 
 
 _MENTION_COLUMNS = [
     mentions.c.kind, mentions.c.name, mentions.c.status, mentions.c.due, mentions.c.owner, mentions.c.links, mentions.c.at,
-    chats.c.id, mentions.c.seq, mentions.c.message,
+    chats.c.id, mentions.c.seq, messages.c.id,
 ]  # fmt: skip
+_of_message = and_(messages.c.chat == mentions.c.chat, messages.c.seq == mentions.c.seq)
 _insert_mention = Query(insert(mentions).values({c.name: P(c.name) for c in mentions.c if c.name != "key"}))
 _mentions_of_chat = Query(
     select(*_MENTION_COLUMNS)
     .join(chats, chats.c.key == mentions.c.chat)
+    .join(messages, _of_message, isouter=True)
     .where(mentions.c.chat == P("of"))
     .order_by(mentions.c.key)
 )
 _mentions_of_chats = Query(
     select(*_MENTION_COLUMNS)
     .join(chats, chats.c.key == mentions.c.chat)
+    .join(messages, _of_message, isouter=True)
     .where(chats.c.user == P("of"))
     .order_by(mentions.c.key)
 )
 _mentions_of_user = Query(
     select(*_MENTION_COLUMNS)
     .join(chats, chats.c.key == mentions.c.chat, isouter=True)
+    .join(messages, _of_message, isouter=True)
     .where(mentions.c.user == P("of"))
     .order_by(mentions.c.key)
 )
@@ -150,7 +154,7 @@ def note_mentions(connection: Connection, key: int | None, user: str | None, fou
     """Keep what was said of entities, in a chat or, set by hand, for a user."""
     for mention in found:
         _insert_mention(
-            connection, chat=key, user=user, seq=mention.seq, message=mention.id, at=mention.at, kind=mention.kind,
+            connection, chat=key, user=user, seq=mention.seq, at=mention.at, kind=mention.kind,
             name=mention.name, status=mention.status, due=mention.due, owner=mention.owner,
             links=canonical_json(mention.links),
         )  # fmt: skip
@@ -159,7 +163,9 @@ def note_mentions(connection: Connection, key: int | None, user: str | None, fou
 def _mention(row: Sequence[Any]) -> Mention | None:
     kind, name, status, due, owner, links, at, chat, seq, id = row
     try:
-        return Mention(kind, name, status, due, owner, tuple(json.loads(links)), at, chat or "", seq, id, seq == 0)
+        return Mention(
+            kind, name, status, due, owner, tuple(json.loads(links)), at, chat or "", seq, id or "", seq == 0
+        )
     except (ValueError, TypeError):
         log.warning("a mention of an entity in chat %s is damaged; it is left out", chat)
         return None
@@ -179,11 +185,16 @@ def mentions_of_user(connection: Connection, user: str) -> list[Mention]:
 
 _set_read_to = Query(update(chats).where(chats.c.key == P("of")).values(read_to=P("to_seq")))
 _read_to = Query(select(chats.c.read_to, chats.c.cursor).where(chats.c.key == P("of")))
+_bump_user = Query(update(chats).where(chats.c.user == P("of")).values(version=chats.c.version + 1))
 _next_epoch = Query(update(chats).where(chats.c.key == P("of")).values(epoch=chats.c.epoch + 1))
 _user_pulse = Query(
-    select(func.count(), func.coalesce(func.sum(chats.c.version + chats.c.last_seq), 0), func.max(chats.c.key)).where(
-        chats.c.user == P("of")
-    )
+    select(
+        func.count(),
+        func.max(chats.c.key),
+        func.sum(chats.c.version),
+        func.sum(chats.c.last_seq),
+        func.sum(chats.c.epoch),
+    ).where(chats.c.user == P("of"))
 )
 _by_hand = Query(
     select(func.count(), func.max(mentions.c.key)).where(
@@ -222,6 +233,11 @@ def forget_after(connection: Connection, key: int, seq: int) -> None:
 def user_pulse(connection: Connection, user: str) -> tuple[Any, ...]:
     """Changes whenever anything known of a user does."""
     return (*_user_pulse(connection, of=user).fetchone(), *_by_hand(connection, of=-1, of_user=user).fetchone())
+
+
+def bump_user(connection: Connection, user: str) -> None:
+    """Tell everybody who cached something of a user to read it again."""
+    _bump_user(connection, of=user)
 
 
 def by_hand(connection: Connection, key: int) -> tuple[Any, ...]:

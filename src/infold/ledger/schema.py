@@ -43,7 +43,7 @@ chats = Table(
     Column("marks", Text, nullable=False),  # JSON of the triggers' Marks
     Column("read_to", Integer, nullable=False, server_default="0"),  # facts and entities are noted up to here
     Column(
-        "epoch", Integer, nullable=False, server_default="0"
+        "epoch", BigInteger, nullable=False, server_default="0"
     ),  # changes when messages leave: what was made of them is void
 )
 Index("chats_by_user", chats.c.user)
@@ -193,7 +193,6 @@ mentions = Table(
     Column("chat", Integer, ForeignKey("chats.key")),  # NULL for what was set by hand for a user
     Column("user", String),  # of those
     Column("seq", Integer, nullable=False),  # 0: set by hand
-    Column("message", String, nullable=False),
     Column("at", BigInteger, nullable=False),
     Column("kind", String, nullable=False),
     Column("name", Text, nullable=False),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
@@ -27,6 +28,7 @@ from infold.ledger.schema import (
 )
 from infold.messages import Message, canonical_json, load
 
+log = logging.getLogger("infold")
 Connection = sqlite3.Connection
 P = bindparam
 
@@ -272,6 +274,14 @@ _newest_folds = Query(
     .order_by(folds.c.n.desc())
     .limit(P("most"))
 )
+_begins = Query(
+    select(folds.c.n, folds.c.first_seq, folds.c.last_seq)
+    .where(
+        folds.c.chat == P("of"), folds.c.nominal == P("begins"), folds.c.kind == "base", folds.c.superseded_by.is_(None)
+    )
+    .order_by(folds.c.n.desc())
+    .limit(4)
+)
 _all_folds = Query(select(*_FOLD_COLUMNS).where(folds.c.chat == P("of")).order_by(folds.c.n))
 _supersede = Query(
     update(folds)
@@ -336,17 +346,33 @@ def newest_folds(connection: Connection, key: int, most: int) -> list[FoldRow]:
     return [FoldRow(*row) for row in _newest_folds(connection, of=key, most=most)]
 
 
+def folds_that_begin(connection: Connection, key: int, begins: bytes) -> list[tuple[int, int, int]]:
+    """Number and range of the newest folds in force whose leaf begins so."""
+    return [(n, first, last) for n, first, last in _begins(connection, of=key, begins=begins)]
+
+
 def all_folds(connection: Connection, key: int) -> list[FoldRow]:
     return [FoldRow(*row) for row in _all_folds(connection, of=key)]
 
 
 def alive_items(connection: Connection, key: int) -> tuple[Item, ...]:
-    return tuple(_item(row) for row in _alive(connection, of=key))
+    """Memory now; a damaged line is left out, with a warning."""
+    return _sound(_alive(connection, of=key))
+
+
+def _sound(rows: Iterable[Sequence[Any]]) -> tuple[Item, ...]:
+    found: list[Item] = []
+    for row in rows:
+        try:
+            found.append(_item(row))
+        except (ValueError, TypeError):
+            log.warning("the item %s is damaged; it is left out (infold verify tells more)", row[0])
+    return tuple(found)
 
 
 def items_at(connection: Connection, key: int, n: int) -> tuple[Item, ...]:
     """Memory as it was right after fold n."""
-    return tuple(_item(row) for row in _alive_at(connection, of=key, at=n))
+    return _sound(_alive_at(connection, of=key, at=n))
 
 
 def all_items(connection: Connection, key: int) -> list[tuple[Item, int | None]]:

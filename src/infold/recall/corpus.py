@@ -195,7 +195,7 @@ class Pool:
         if places is not None:
             self._where = np.full(corpus.size, -1, np.int32)
             self._where[self.places] = np.arange(self.size, dtype=np.int32)
-        self.vectors: Floats = corpus["vector"][every].astype(np.float32) * corpus["scale"][every, None]
+        self.vectors: Floats = np.multiply(corpus["vector"][every], corpus["scale"][every, None], dtype=np.float32)
         self.middle = corpus.middle
         self.common: Floats = self.vectors @ self.middle
         """How near each vector is to the middle."""

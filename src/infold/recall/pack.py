@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from infold.recall.rank import Ranked
 
 Numbers = NDArray[np.float64]
-THRIFT = 0.6
+THRIFT = 0.5
 """How much a long passage must be better than a short one: 0 not at all, 1 in proportion to its tokens."""
 TOGETHER = 0.2
 """What a passage gains when its neighbour is shown: an answer reads better after its question."""
@@ -169,16 +169,17 @@ def _shown(group: Sequence[Ranked], texts: Mapping[int, str]) -> Shown:
 def _alone(item: Ranked, texts: Mapping[int, str]) -> str:
     text = texts[item.seq]
     part = text[item.start : item.end]
-    return _written(item.speaker, part, len(part) == len(text))
+    return _written(item.seq, item.speaker, part, len(part) == len(text))
 
 
 def _line(item: Shown) -> str:
-    return _written(item.speaker, item.text, item.whole)
+    return _written(item.seq, item.speaker, item.text, item.whole)
 
 
-def _written(speaker: str, text: str, whole: bool) -> str:
+def _written(seq: int, speaker: str, text: str, whole: bool) -> str:
+    """A line with its source: where in the chat it was said, and by whom."""
     text = text if whole else f"… {text.strip()} …"
-    return f"{speaker}: {text}" if speaker else text
+    return f"#{seq} {speaker}: {text}" if speaker else f"#{seq} {text}"
 
 
 def _day(at: int) -> str:

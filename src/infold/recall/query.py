@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from infold.recall.dates import Times, times
 from infold.recall.vectors import Embedder, Floats, unit
-from infold.recall.words import term, words
+from infold.recall.words import term, unspaced, words
 
 _MOST_WORDS = 32
 
@@ -42,6 +42,8 @@ class Query:
     when: bool
     many: bool
     name: bool
+    at: int = 0
+    """When it is asked, in milliseconds."""
 
     def asked(self, embedder: Embedder) -> Asked:
         """The question with what an embedder knows of it."""
@@ -54,7 +56,8 @@ class Query:
             for other, near in close
             if term(other) != number
         )
-        return Asked(self, unit(embedder.embed([self.meaning])[0]), tuple(own), tuple(others))
+        pieces = {number: unspaced(word) for number, word in zip(numbers, words, strict=True)}
+        return Asked(self, unit(embedder.embed([self.meaning])[0]), tuple(own), tuple(pieces.values()), tuple(others))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -66,6 +69,8 @@ class Asked:
     """Its meaning, of length 1."""
     terms: tuple[int, ...]
     """The numbers of its words."""
+    pieces: tuple[bool, ...]
+    """Which of `terms` are pairs of characters of what is written without spaces."""
     others: tuple[tuple[float, int, int], ...]
     """Words near in meaning to its own: how near, to which of `terms`, and their number; the nearest last."""
 
@@ -88,6 +93,7 @@ def read(question: str, speakers: tuple[str, ...] = (), at: int = 0, asker: str 
         when=_WHEN.search(question) is not None,
         many=_MANY.search(question) is not None,
         name=_NAME.search(question) is not None,
+        at=at,
     )
 
 

@@ -12,7 +12,13 @@ from infold.recall.rank import Ranked
 from infold.recall.words import term, words
 from infold.tokens import count
 
-_FRAME = f"{RECALL_HEADER}\n{{}}\n{RECALL_END}"
+_END = f"\n{RECALL_END}"
+
+
+def _framed(shown: Sequence[Shown]) -> str:
+    """Quotations with their heading; and an end, where somebody's lines could not be told from what comes after."""
+    several = any("\n" in one.text for one in shown)
+    return f"{RECALL_HEADER}\n{render(shown)}{_END if several else ''}"
 
 
 class Quoted:
@@ -20,19 +26,23 @@ class Quoted:
 
     def __init__(self, ranked: Sequence[Ranked], texts: Mapping[int, str], query: Query) -> None:
         self._ranked = ranked
-        self._texts = texts
+        # A line of somebody's that looks like the end of the quotations must not end them.
+        self._texts = {
+            seq: text.replace(RECALL_END, f"({RECALL_END[1:-1]})") if RECALL_END in text else text
+            for seq, text in texts.items()
+        }
         self._query = query
 
     def pack(self, room: int, visible: Container[int]) -> tuple[str, list[Quotation]]:
         """As much as fits so many tokens, as text and piece by piece; nothing that is visible anyway."""
         ranked = [one for one in self._ranked if one.seq not in visible]
-        frame = count(_FRAME.format("")) + 2  # tokens may fall otherwise where texts meet
+        frame = count(f"{RECALL_HEADER}\n") + 1  # tokens may fall otherwise where texts meet
         shown = pack(ranked, self._texts, room - frame, count)
-        text = _FRAME.format(render(shown))
+        text = _framed(shown)
         while shown and count(text) > room:
             worst = min(shown, key=lambda one: (one.score, -one.seq))
             shown = [one for one in shown if one is not worst]
-            text = _FRAME.format(render(shown))
+            text = _framed(shown)
         return (text, [self._quotation(one) for one in shown]) if shown else ("", [])
 
     def _quotation(self, one: Shown) -> Quotation:

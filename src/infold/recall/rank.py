@@ -10,10 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from infold.recall.corpus import COARSE, Corpus, Pool, distinct
+from infold.recall.events import about, dated, when
 from infold.recall.query import Asked, Query
 from infold.recall.signals import best, named_times, signals, spread
 from infold.recall.vectors import Embedder, Floats, unit
-from infold.recall.weights import WEIGHTS
+from infold.recall.weights import FIRST, WEIGHTS
 
 MOST = 300
 """How many passages a ranking holds at most: more than any budget has room for."""
@@ -47,30 +48,37 @@ def rank(
     most: int = MOST,
     weights: Mapping[str, float] = WEIGHTS,
     allowed: Allowed | None = None,
+    first: Mapping[str, float] = FIRST,
 ) -> list[Ranked]:
     """The best passages for a question, best first; of equals the newer one first. `allowed` picks those that may be."""
     if not corpus.size:
         return []
+    if query.times.event:
+        told = about(query.times.event, embedder)
+        query = dated(query, when(_pool(corpus, told, allowed), told, first))
     asked = query.asked(embedder)
-    pool = corpus.everything() if corpus.size <= LOOKED_AT else _promising(corpus, asked, allowed)
-    total = scores(signals(pool, asked), weights)
+    pool = _pool(corpus, asked, allowed)
+    total = scores(signals(pool, asked, first), weights)
     if allowed is not None:
         total = np.where(allowed(pool.chat, pool.seq, pool.at), total, -np.inf)
+    chosen = [at for at in best(total, most) if total[at] > -np.inf]
+    columns = (pool.chat, pool.seq, pool.start, pool.end, pool.speaker, pool.at, pool.places, pool.session, total)
     return [
-        Ranked(
-            int(pool.chat[at]), int(pool.seq[at]), int(pool.start[at]), int(pool.end[at]),
-            corpus.speakers[pool.speaker[at]], int(pool.at[at]), int(pool.places[at]), int(pool.session[at]),
-            float(total[at]),
+        Ranked(chat, seq, start, end, corpus.speakers[who], at, place, session, score)
+        for chat, seq, start, end, who, at, place, session, score in zip(
+            *(column[chosen].tolist() for column in columns), strict=True
         )
-        for at in best(total, most)
-        if total[at] > -np.inf
-    ]  # fmt: skip
+    ]
 
 
 def scores(found: Mapping[str, Floats], weights: Mapping[str, float]) -> NDArray[np.float64]:
     """The weighted sum of signals, to six decimals: what differs by less is equal on every machine."""
     total = sum(np.float32(weight) * found[name] for name, weight in weights.items())
     return np.asarray(np.round(np.asarray(total, np.float64), 6), np.float64)
+
+
+def _pool(corpus: Corpus, asked: Asked, allowed: Allowed | None) -> Pool:
+    return corpus.everything() if corpus.size <= LOOKED_AT else _promising(corpus, asked, allowed)
 
 
 def _promising(corpus: Corpus, asked: Asked, allowed: Allowed | None) -> Pool:

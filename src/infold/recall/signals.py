@@ -18,7 +18,7 @@ from infold.recall.weights import FIRST
 
 _K, _B = 1.2, 0.75
 _FEEDBACK = 8
-_NEAREST = 1000
+_NEAREST = 512
 _DAY = 24 * 3600 * 1000
 
 
@@ -72,6 +72,7 @@ def _lexical(pool: Pool, asked: Asked) -> dict[str, Floats]:
     df = np.array(held, np.float64)
     idf = np.log(1 + (pool.corpus.size - df + 0.5) / (df + 0.5))
     near = np.maximum(near, has)
+    idf = np.where(np.array(asked.pieces, bool) & (df == 0), idf / 8, idf)  # half a word and half the next is none
     ideal = max(float(idf.sum()), 1e-9)
     share = (idf / ideal).astype(np.float32)
     in_session = pool.by_session(holds)
@@ -120,9 +121,9 @@ def _without_middle(pool: Pool, asked: Floats, plain: Floats) -> Floats:
 
 
 def spread(values: NDArray[np.floating[Any]]) -> Floats:
-    """Around the mean, in standard deviations."""
+    """Around the mean, in standard deviations; what hardly differs is equal."""
     wide = float(values.std())
-    return np.asarray((values - values.mean()) / wide if wide > 1e-6 else values * 0, np.float32)
+    return np.asarray((values - values.mean()) / wide if wide > 1e-3 else values * 0, np.float32)
 
 
 def _plain(pool: Pool, query: Query) -> dict[str, Floats]:

@@ -33,6 +33,11 @@ def words(text: str) -> list[str]:
     return [word for found in _WORD.findall(text.casefold()) for word in _split(found)]
 
 
+def unspaced(word: str) -> bool:
+    """Whether a word is a piece of what is written without spaces."""
+    return _UNSPACED.search(word) is not None
+
+
 @functools.lru_cache(maxsize=65536)
 def _split(found: str) -> tuple[str, ...]:
     parts = found.replace("’", "'").split("'")

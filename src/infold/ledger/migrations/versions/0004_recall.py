@@ -9,7 +9,7 @@ down_revision = "0003"
 
 def upgrade() -> None:
     op.add_column("chats", sa.Column("read_to", sa.Integer, nullable=False, server_default="0"))
-    op.add_column("chats", sa.Column("epoch", sa.Integer, nullable=False, server_default="0"))
+    op.add_column("chats", sa.Column("epoch", sa.BigInteger, nullable=False, server_default="0"))
     op.add_column("folds", sa.Column("nominal", sa.LargeBinary))
     op.create_index("chats_by_user", "chats", ["user"])
     op.create_table(
@@ -35,7 +35,6 @@ def upgrade() -> None:
         sa.Column("chat", sa.Integer, sa.ForeignKey("chats.key")),
         sa.Column("user", sa.String),
         sa.Column("seq", sa.Integer, nullable=False),
-        sa.Column("message", sa.String, nullable=False),
         sa.Column("at", sa.BigInteger, nullable=False),
         sa.Column("kind", sa.String, nullable=False),
         sa.Column("name", sa.Text, nullable=False),

@@ -1,0 +1,83 @@
+"""How far summaries are from what would be written of their messages today: each fold keeps a reference to them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from infold.folding.extractive import extract
+from infold.folding.likeness import alike, words
+from infold.folding.merge import fold_extractive
+from infold.items import Item, render
+from infold.ledger import store
+from infold.writing import Answers, Job, Log, Writer
+
+if TYPE_CHECKING:
+    from infold.authors import Author
+    from infold.ledger.rows import FoldRow
+    from infold.ledger.store import Connection
+    from infold.messages import Message
+    from infold.policy import Policy
+    from infold.state import State
+
+
+@dataclass(frozen=True, slots=True)
+class Drift:
+    """One fold, written again from the same messages."""
+
+    fold: str
+    """Id of the fold."""
+    first: int
+    last: int
+    """Positions of the messages it covers."""
+    then: str
+    """What the fold wrote."""
+    now: str
+    """What is written today, by another author perhaps."""
+    drift: float
+    """Share of the lines of then that have no like among those of now: 0 for none, 1 for all."""
+
+
+@dataclass(frozen=True, slots=True)
+class Slice:
+    """A fold with what it read and wrote."""
+
+    fold: FoldRow
+    messages: tuple[Message, ...]
+    written: tuple[Item, ...]
+
+
+def slices(connection: Connection, state: State) -> list[Slice]:
+    """The folds in force that cover messages, oldest first."""
+    key = state.row.key
+    wrote: dict[int, list[Item]] = {}
+    for item, _ in store.all_items(connection, key):
+        wrote.setdefault(item.fold, []).append(item)
+    return [
+        Slice(
+            fold,
+            tuple(store.messages_between(connection, key, fold.first_seq or 1, fold.last_seq or 0)),
+            tuple(wrote.get(fold.n, ())),
+        )
+        for fold in store.all_folds(connection, key)
+        if fold.kind == "base" and fold.superseded_by is None
+    ]
+
+
+def drift(chat: str, found: Slice, policy: Policy, authors: Sequence[Author]) -> Drift:
+    """A fold written again, extractively or by other authors; nothing is stored."""
+    now = _again(chat, found, policy, authors)
+    told = [words(item.text) for item in now]
+    gone = sum(not any(alike(words(item.text), other) for other in told) for item in found.written)
+    share = gone / len(found.written) if found.written else 0.0
+    fold = found.fold
+    return Drift(fold.id, fold.first_seq or 0, fold.last_seq or 0, render(found.written), render(now), round(share, 4))
+
+
+def _again(chat: str, found: Slice, policy: Policy, authors: Sequence[Author]) -> tuple[Item, ...]:
+    if not authors:
+        statements = [one for message in found.messages for one in extract(message)]
+        return fold_extractive((), statements, policy, found.fold.n).items
+    job = Job((), (), found.messages, policy, found.fold.n, found.fold.depth)
+    return tuple(Writer(chat, authors, Answers(), lambda: None).write(job, Log()).items)

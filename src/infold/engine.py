@@ -1,0 +1,115 @@
+"""The memory engine's context: fixed policy, latest summary, hot turns, related entities, query, within a budget."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from infold.arguments import question_of
+from infold.assembly import assemble
+from infold.context import Context, View, check_budget
+from infold.entities import Entity, line, relevant
+from infold.errors import NotFoundError
+from infold.items import Item
+from infold.messages import Message
+from infold.presets import Settings, preset
+from infold.units import turns
+
+if TYPE_CHECKING:
+    from infold.memory import Memory
+
+
+def assemble_context(
+    user_id: str | None, chat_id: str, query: str, max_tokens: int | None = None, *, memory: Memory | None = None
+) -> dict[str, Any]:
+    """What to send for a query about a user's chat, with its budget and what it was made of. Reads only; never folds.
+
+    Limits come from the environment (MEMORY_CONTEXT_MAX_TOKENS, MEMORY_HOT_TURNS_LIMIT, MEMORY_RELATED_ENTITIES_LIMIT).
+    Without `memory`, the default store ./infold.db.
+    """
+    if memory is None:
+        from infold.memory import Memory
+
+        with Memory(create=False) as default:
+            return assemble_context(user_id, chat_id, query, max_tokens, memory=default)
+    settings = Settings.from_environment()
+    cap = settings.memory_context_max_tokens
+    applied = cap if max_tokens is None else min(check_budget(max_tokens), cap)
+    view, entities = _read(memory, user_id, chat_id)
+    context = enforce_budget(
+        view,
+        select_hot_turns(view.messages, settings.memory_hot_turns_limit),
+        select_warm_summaries(view.items),
+        select_related_entities(entities, query, settings.memory_related_entities_limit),
+        query,
+        applied,
+    )
+    return {
+        "budget": {"requested": max_tokens, "applied": applied, "estimated_used": context.tokens},
+        "sources": {name: context.sources[name] for name in ("hot_turns", "summaries", "entities")},
+        "context": context.messages,
+    }
+
+
+def _read(memory: Memory, user: str | None, chat: str) -> tuple[View, Sequence[Entity]]:
+    from infold.ledger import store
+    from infold.state import load
+
+    with memory.database.read() as connection:
+        row = store.chat_by_id(connection, chat)
+        if row is None or row.user != user:
+            raise NotFoundError(f"there is no chat {chat!r} of the user {user!r}; add a message to it first")
+        state = load(connection, row.key, None)
+        assert state is not None, "it is read in the same transaction"
+        knowledge = memory.knowledge
+        known = knowledge.of_user(connection, user) if user else knowledge.of_chat(connection, row)
+        return state.view(), known.entities
+
+
+def select_hot_turns(messages: Sequence[Message], limit: int) -> list[Message]:
+    """The messages of the newest turns, at most so many, and of the one that is open."""
+    found = turns(messages)
+    complete = [turn for turn in found if turn.complete]
+    if len(complete) <= limit:
+        return list(messages)
+    return list(messages[complete[-limit].first :]) if limit else []
+
+
+def select_warm_summaries(items: Sequence[Item]) -> tuple[Item, ...]:
+    """The latest summary of a chat: all lines of its memory."""
+    return tuple(items)
+
+
+def select_related_entities(entities: Sequence[Entity], query: str, limit: int) -> list[tuple[str, str]]:
+    """Tasks, goals, problems and others by recency and by how near they are to what the query names, best first."""
+    names = {entity.id: entity.name for entity in entities}
+    return [
+        (line(entity, names), "named, or linked to what is" if score > 1 else "recent")
+        for entity, score in relevant(entities, query, limit)
+    ]
+
+
+def enforce_budget(
+    view: View,
+    hot: Sequence[Message],
+    summary: Sequence[Item],
+    related: Sequence[tuple[str, str]],
+    query: str,
+    max_tokens: int,
+) -> Context:
+    """Everything in order within a budget: hot turns give way first, oldest first, then entities, then the summary."""
+    older = view.older
+    if hot and view.messages and hot[0].seq > view.messages[0].seq:
+        older = (older[0] if older else view.messages[0].seq, hot[0].seq - 1)
+    selected = replace(
+        view,
+        policy=preset("engine"),
+        items=tuple(summary),
+        messages=tuple(hot),
+        related=tuple(related),
+        asked=(),
+        older=older,
+        cache={},
+    )
+    return assemble(selected, max_tokens, query=question_of(query))
