@@ -18,6 +18,7 @@ BLOCK_SHARE = 6  # the tail is trimmed in steps of this fraction of the budget
 LEAST_RECALL = 60  # tokens below which nothing is quoted
 # Of a small budget, what is asked for gets nearly all; above SMALL, memory and tail get this share of what is more.
 SMALL, BESIDE_RECALL = 2000, 0.2
+PLENTY = 3000  # who asks for no more wants it filled; above that, tokens are only spent on what is likely
 
 
 def assemble(
@@ -76,7 +77,7 @@ class _Draft(Layout):
     def _wanted(self, room: int) -> int:
         """Tokens of the quotations that would fill a room, if nothing else were shown."""
         assert self.view.recalled is not None
-        text, _ = self.view.recalled.pack(room - MESSAGE_OVERHEAD, ())
+        text, _ = self.view.recalled.pack(room - MESSAGE_OVERHEAD, (), self.budget > PLENTY)
         return MESSAGE_OVERHEAD + count(text) if text else 0
 
     def quote(self) -> None:
@@ -90,7 +91,7 @@ class _Draft(Layout):
         room = min(room, self.policy.recall_cap) - MESSAGE_OVERHEAD
         if room >= LEAST_RECALL:
             visible = {m.seq for m in self._spoken() if m.seq}
-            self.quoted, self.quotations = self.view.recalled.pack(room, visible)
+            self.quoted, self.quotations = self.view.recalled.pack(room, visible, self.budget > PLENTY)
 
     def trim(self) -> None:
         """Let sections give way in the policy's order until the rest fits."""

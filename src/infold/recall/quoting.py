@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Container, Mapping, Sequence
 
 from infold.context import Quotation
@@ -13,7 +14,7 @@ from infold.recall.words import term, words
 from infold.tokens import count
 
 _FAR = 7.0  # what is a thousand times less likely than the best is not worth its tokens
-_SOURCE = 4  # tokens of a line's source
+_SOURCE = 1  # tokens of a line's source beyond what scaffolding takes in a message
 _END = f"\n{RECALL_END}"
 
 
@@ -38,9 +39,10 @@ class Quoted:
         }
         self._query = query
 
-    def pack(self, room: int, visible: Container[int]) -> tuple[str, list[Quotation]]:
-        """As much as fits so many tokens, as text and piece by piece; nothing that is visible anyway."""
-        least = self._ranked[0].score - _FAR if self._ranked else 0.0
+    def pack(self, room: int, visible: Container[int], sure: bool = False) -> tuple[str, list[Quotation]]:
+        """As much as fits so many tokens, as text and piece by piece; nothing that is visible anyway. With `sure`, nothing
+        that is far behind the best."""
+        least = self._ranked[0].score - (_FAR if sure else math.inf) if self._ranked else 0.0
         ranked = [one for one in self._ranked if one.score >= least and one.seq not in visible]
         frame = count(f"{RECALL_HEADER}\n") + 1  # tokens may fall otherwise where texts meet
         shown = pack(ranked, self._texts, room - frame, count, self._size)
