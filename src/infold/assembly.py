@@ -74,6 +74,9 @@ class _Draft(Layout):
         beside = BESIDE_RECALL * max(0, self.budget - SMALL)
         return max(0, min(self.kept, int(room - beside)))
 
+    def _asks_back(self) -> bool:
+        return self.view.recalled is not None and self.view.recalled.likely
+
     def _wanted(self, room: int) -> int:
         """Tokens of the quotations that would fill a room, if nothing else were shown."""
         assert self.view.recalled is not None
@@ -107,7 +110,7 @@ class _Draft(Layout):
                 while self.sources and self._over():
                     self._drop_source()
             elif section == "recalled":
-                self.kept = self._wanted(self._least_recall()) if self.kept else 0
+                self.kept = self._wanted(self._least_recall()) if self.kept and self._asks_back() else 0
             elif section == "entities":
                 while self.related and self._over():
                     line, _ = self.related.pop()

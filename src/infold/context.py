@@ -28,6 +28,11 @@ class Quotation:
 class Quotations(Protocol):
     """Earlier messages, ranked by what they say to a question."""
 
+    @property
+    def likely(self) -> bool:
+        """Whether the best of them is probably what is asked for."""
+        ...
+
     def pack(self, room: int, visible: Container[int], sure: bool = False) -> tuple[str, list[Quotation]]:
         """As much as fits so many tokens, as text and piece by piece; nothing that is visible anyway. With `sure`, nothing
         that is far behind the best."""

@@ -128,6 +128,9 @@ def beside(
             continue
         told.add(text)
         room -= tokens
+        if fact.status == "conflicting":  # said there, not beside it as if it held
+            told_there = {fact.text, *(one.text for one in every if one.id in fact.conflicts_with)}
+            overtaken |= {item.id for item in items if item.layer == FACT and item.text in told_there}
         found.append(Item(f"fact:{fact.id}", _SECTION.get(fact.kind, "facts"), text, (), FACT, 0, tokens))
     return tuple(found), overtaken
 

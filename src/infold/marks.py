@@ -29,7 +29,7 @@ _HEADER = re.compile(
     r"\s*(?:\[summary-depth:\d+\] ?)?(?:\[infold (?:memory(?: policy)?|bridge|sources|recall|entities)\]|BACKGROUND – PRIOR)"
 )
 _HEADING = re.compile(rf"\s*#{{1,6}} (?:{'|'.join(map(re.escape, HEADINGS.values()))})\s*$")
-_QUOTED = re.compile(r"\s*(?:#\d+ |\d{4}-\d\d-\d\d:$|undated:$)")
+_QUOTED = re.compile(r"\s*(?:#\d+ |\d{4}-\d\d-\d\d:\s*$|undated:\s*$)")
 _BODY = re.compile(rf"\s*(?:[-*•] |{re.escape(NOTHING)})")
 # What a summarizer is sent, and may be quoted back with; and what was pasted inside a string of JSON.
 _INPUT = re.compile(
@@ -42,6 +42,16 @@ _INPUT = re.compile(
 _SIGN = re.compile(r"\[infold |\[summary-depth:|BACKGROUND – PRIOR|<memory>\n|<messages>\n|<meta total_|=== EXISTING_")
 
 
+def _has_end(lines: list[str]) -> bool:
+    """Whether quotations that begin here have an end mark of their own."""
+    for line in lines:
+        if line.strip() == RECALL_END:
+            return True
+        if RECALL_HEADER in line:
+            return False
+    return False
+
+
 def without_own(text: str) -> str:
     """A message's text less memory, bridges and prompts of infold that came back in it."""
     if not _SIGN.search(text):
@@ -49,13 +59,15 @@ def without_own(text: str) -> str:
     kept: list[str] = []
     inside = loose = False  # in a block of ours; in a part of it that may hold lines of any form
     quoted = False  # in quotations, which may hold lines of any form where they have an end mark
-    ended = RECALL_END in text
-    for line in _INPUT.sub("", text).split("\n"):
+    ended = False
+    lines = _INPUT.sub("", text).split("\n")
+    for at, line in enumerate(lines):
         quoted = quoted and (ended or _QUOTED.match(line) is not None)
         if quoted:
             quoted = line.strip() != RECALL_END
         elif _HEADER.match(line):
             inside, loose, quoted = True, SOURCES_HEADER in line, RECALL_HEADER in line
+            ended = quoted and _has_end(lines[at + 1 :])
         elif inside and _HEADING.match(line):
             loose = HEADINGS[PINNED] in line
         elif not (inside and (loose or _BODY.match(line) or not line.strip())):

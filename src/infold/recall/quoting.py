@@ -14,6 +14,7 @@ from infold.recall.words import term, words
 from infold.tokens import count
 
 _FAR = 7.0  # what is a thousand times less likely than the best is not worth its tokens
+_LIKELY = 4.5  # nearly all questions about a chat find better; half of those about other things do not
 _SOURCE = 1  # tokens of a line's source beyond what scaffolding takes in a message
 _END = f"\n{RECALL_END}"
 
@@ -38,6 +39,11 @@ class Quoted:
             for seq, text in texts.items()
         }
         self._query = query
+
+    @property
+    def likely(self) -> bool:
+        """Whether the best of them is probably what is asked for."""
+        return bool(self._ranked) and self._ranked[0].score >= _LIKELY
 
     def pack(self, room: int, visible: Container[int], sure: bool = False) -> tuple[str, list[Quotation]]:
         """As much as fits so many tokens, as text and piece by piece; nothing that is visible anyway. With `sure`, nothing
