@@ -21,6 +21,10 @@ Run = Callable[..., tuple[int, str, str]]
 
 @pytest.fixture
 def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Run:
+    return in_folder(tmp_path, monkeypatch, capfd)
+
+
+def in_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Run:
     """`infold ARGS` in an empty folder; gives exit code, output and errors."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "200")
@@ -135,6 +139,8 @@ def test_the_demo_folds_tools_and_all(run: Run) -> None:
     assert "hazelnuts" in report["summary"]
     assert report["context"]["tokens"] <= report["context"]["budget"]
     assert all(item["sources"] for item in report["items"])
+    assert report["facts"] > 100
+    assert report["entities"] > 10
 
 
 @pytest.mark.parametrize(
@@ -198,6 +204,7 @@ def test_doctor_is_content_with_a_healthy_place(run: Run, monkeypatch: pytest.Mo
     checks = {row["check"]: row for row in json.loads(run("doctor", "--json")[1])}
     assert all(row["ok"] for row in checks.values())
     assert "journal wal" in checks["database"]["detail"]
+    assert checks["embedder"]["detail"] == "wordllama-256, offline"
     monkeypatch.setenv("MEMORY_HOT_TURNS_LIMIT", "lots")
     code, out, _ = run("doctor")
     assert code == 1

@@ -13,11 +13,16 @@ _HOMES = {
     "ChatInfo": "memory",
     "AsyncMemory": "aio",
     "AsyncChat": "aio",
+    "AsyncUser": "aio",
     "Chat": "chat",
+    "User": "user",
     "MemoryState": "reports",
     "Context": "context",
     "Message": "messages",
     "Item": "items",
+    "Fact": "facts.statements",
+    "Entity": "entities.model",
+    "Hit": "recall.hits",
     "Event": "ledger.rows",
     "Proof": "audit",
     "Policy": "policy",
@@ -41,6 +46,7 @@ _HOMES = {
     "BudgetError": "errors",
     "NotFoundError": "errors",
     "SummarizerError": "errors",
+    "EmbedderError": "errors",
     "ClosedError": "errors",
     "DatabaseError": "errors",
     "ForeignDatabaseError": "errors",
@@ -55,12 +61,14 @@ __all__ = [*_HOMES, "__version__"]  # noqa: PLE0604  the names are strings, spel
 if TYPE_CHECKING:
     from infold.aio import AsyncChat as AsyncChat
     from infold.aio import AsyncMemory as AsyncMemory
+    from infold.aio import AsyncUser as AsyncUser
     from infold.audit import Proof as Proof
     from infold.chat import Chat as Chat
     from infold.context import Context as Context
     from infold.conversation import SummarizationInput as SummarizationInput
     from infold.conversation import SummarizeResult as SummarizeResult
     from infold.conversation import summarize_conversation as summarize_conversation
+    from infold.entities.model import Entity as Entity
     from infold.errors import BudgetError as BudgetError
     from infold.errors import ClosedError as ClosedError
     from infold.errors import ConfigError as ConfigError
@@ -68,6 +76,7 @@ if TYPE_CHECKING:
     from infold.errors import DatabaseError as DatabaseError
     from infold.errors import DatabaseFullError as DatabaseFullError
     from infold.errors import DuplicateIdError as DuplicateIdError
+    from infold.errors import EmbedderError as EmbedderError
     from infold.errors import ForeignDatabaseError as ForeignDatabaseError
     from infold.errors import InfoldError as InfoldError
     from infold.errors import MessageError as MessageError
@@ -78,6 +87,7 @@ if TYPE_CHECKING:
     from infold.errors import ReadOnlyDatabaseError as ReadOnlyDatabaseError
     from infold.errors import SummarizerError as SummarizerError
     from infold.errors import UnknownPresetError as UnknownPresetError
+    from infold.facts.statements import Fact as Fact
     from infold.folding.text import summarize_memory as summarize_memory
     from infold.items import Item as Item
     from infold.ledger.rows import Event as Event
@@ -89,9 +99,11 @@ if TYPE_CHECKING:
     from infold.presets import Settings as Settings
     from infold.presets import SummarizationConfig as SummarizationConfig
     from infold.presets import preset as preset
+    from infold.recall.hits import Hit as Hit
     from infold.records import SummaryRecord as SummaryRecord
     from infold.reports import MemoryState as MemoryState
     from infold.reports import Usage as Usage
+    from infold.user import User as User
 
 
 def __getattr__(name: str) -> Any:

@@ -1,4 +1,4 @@
-"""AsyncMemory and AsyncChat: the same methods, awaited. The work runs in one thread, off the event loop."""
+"""AsyncMemory, AsyncChat and AsyncUser: the same methods, awaited. The work runs in one thread, off the event loop."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, overload
 
 from infold.memory import ChatInfo, Memory
+from infold.recall.hits import KINDS, Hit
 
 if TYPE_CHECKING:
     from infold.arguments import MessageLike
@@ -18,13 +19,17 @@ if TYPE_CHECKING:
     from infold.authors import Summarizer
     from infold.chat import Chat
     from infold.context import Context
+    from infold.entities import Entity
+    from infold.finding import Facts
     from infold.ledger.rows import Event
     from infold.messages import Message
     from infold.models.spec import Model
     from infold.policy import Policy
     from infold.presets import SummarizationConfig
+    from infold.recall.vectors import Embedder
     from infold.records import SummaryRecord
     from infold.reports import FoldStats, LastSummarization, MemoryState, Usage
+    from infold.user import User
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -54,12 +59,21 @@ class AsyncMemory:
         model: str | Model | Iterable[str | Model] | None = None,
         summarizer: Summarizer | None = None,
         on_event: Callable[[Event], None] | None = None,
+        embedder: Embedder | str | None = None,
         clock: Callable[[], int] | None = None,
         ids: Callable[[], str] | None = None,
         create: bool = True,
     ) -> None:
         self._open = functools.partial(
-            Memory, url, model=model, summarizer=summarizer, on_event=on_event, clock=clock, ids=ids, create=create
+            Memory,
+            url,
+            model=model,
+            summarizer=summarizer,
+            on_event=on_event,
+            embedder=embedder,
+            clock=clock,
+            ids=ids,
+            create=create,
         )
         self._memory: Memory | None = None
         self._hop = _Hop()
@@ -101,6 +115,10 @@ class AsyncMemory:
         """All chats, oldest first."""
         return await self._hop(lambda: self._sync().chats())
 
+    async def user(self, name: str) -> AsyncUser:
+        """Everything known of a user; see `Memory.user`."""
+        return AsyncUser(await self._hop(lambda: self._sync().user(name)), self._hop)
+
     async def verify(self) -> Proof:
         """The no-loss and integrity proof for every chat."""
         return await self._hop(lambda: self._sync().verify())
@@ -126,12 +144,66 @@ class AsyncMemory:
         await self.close()
 
 
-class AsyncChat:
+class _Knowing:
+    """What chats and users share."""
+
+    def __init__(self, of: Chat | User, hop: _Hop) -> None:
+        self._of = of
+        self._hop = hop
+
+    def _get(self, name: str) -> Awaitable[Any]:
+        return self._hop(getattr, self._of, name)
+
+    @property
+    def facts(self) -> Awaitable[Facts]:
+        return self._get("facts")
+
+    @property
+    def entities(self) -> Awaitable[list[Entity]]:
+        return self._get("entities")
+
+    async def set_entity(
+        self, kind: str, name: str, *, status: str = "", due: str = "", owner: str = "", links: Sequence[str] = ()
+    ) -> Entity:
+        """See `Chat.set_entity`."""
+        return await self._hop(self._of.set_entity, kind, name, status=status, due=due, owner=owner, links=links)
+
+    async def remove_entity(self, id: str) -> None:
+        """See `Chat.remove_entity`."""
+        await self._hop(self._of.remove_entity, id)
+
+
+class AsyncUser(_Knowing):
+    """`User` for asyncio; properties are awaited too: `await user.facts`."""
+
+    def __init__(self, user: User, hop: _Hop) -> None:
+        super().__init__(user, hop)
+        self._user = user
+
+    @property
+    def name(self) -> str:
+        return self._user.name
+
+    async def recall(
+        self,
+        query: str,
+        *,
+        limit: int = 8,
+        kinds: Sequence[str] = KINDS,
+        chat: str | None = None,
+        since: int | str | datetime | None = None,
+        until: int | str | datetime | None = None,
+    ) -> list[Hit]:
+        """See `User.recall`."""
+        return await self._hop(self._user.recall, query, limit=limit, kinds=kinds, chat=chat, since=since, until=until)
+
+
+class AsyncChat(_Knowing):
     """`Chat` for asyncio; properties are awaited too: `await chat.summary`."""
 
     def __init__(self, chat: Chat, hop: _Hop) -> None:
+        super().__init__(chat, hop)
         self._chat = chat
-        self._hop = hop
 
     @property
     def id(self) -> str:
@@ -190,8 +262,17 @@ class AsyncChat:
             sources=sources,
         )
 
-    def _get(self, name: str) -> Awaitable[Any]:
-        return self._hop(getattr, self._chat, name)
+    async def recall(
+        self,
+        query: str,
+        *,
+        limit: int = 8,
+        kinds: Sequence[str] = KINDS,
+        since: int | str | datetime | None = None,
+        until: int | str | datetime | None = None,
+    ) -> list[Hit]:
+        """See `Chat.recall`."""
+        return await self._hop(self._chat.recall, query, limit=limit, kinds=kinds, since=since, until=until)
 
     @property
     def summary(self) -> Awaitable[str]:

@@ -169,6 +169,12 @@ class _Draft:
         beside = BESIDE_RECALL * max(0, self.budget - SMALL)
         return max(0, min(self.kept, int(room - beside)))
 
+    def _wanted(self, room: int) -> int:
+        """Tokens of the quotations that would fill a room, if nothing else were shown."""
+        assert self.view.recalled is not None
+        text, _ = self.view.recalled.pack(room - MESSAGE_OVERHEAD, ())
+        return MESSAGE_OVERHEAD + count(text) if text else 0
+
     def quote(self) -> None:
         """Fill the room that is kept with what earlier messages say."""
         if self.view.recalled is None:
@@ -196,7 +202,7 @@ class _Draft:
                 while self.sources and self._over():
                     self._drop_source()
             elif section == "recalled":
-                self.kept = self._least_recall() if self.kept else 0
+                self.kept = self._wanted(self._least_recall()) if self.kept else 0
             elif section == "entities":
                 while self.related and self._over():
                     line, _ = self.related.pop()

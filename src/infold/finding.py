@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from datetime import date, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -124,10 +123,12 @@ def find(
                 raise NotFoundError(f"there is no chat {chat!r}" + (f" of the user {user!r}" if user else ""))
             key, known = row.key, memory.knowledge.of_chat(connection, row)
             if row.user:  # entities belong to the user
-                known = replace(known, entities=memory.knowledge.of_user(connection, row.user).entities)
+                known = memory.knowledge.with_entities(known, memory.knowledge.of_user(connection, row.user))
         else:
             known = memory.knowledge.of_user(connection, user or "")
-        texts = _texts(connection, known, kinds, key, user, first, end)
+        texts = memory.knowledge.listed(
+            known, (kinds, key, user, first, end), lambda: _texts(connection, known, kinds, key, user, first, end)
+        )
     at = memory.clockwork.now()
     hits: list[Hit] = []
     if "message" in kinds:
@@ -253,8 +254,9 @@ def _texts(
         keys = [key] if key is not None else derived.chats_of_user(connection, user or "")
         for chat_key in keys:
             found += _lines(connection, chat_key, "fact" in kinds)
+    found.sort(key=lambda hit: (-hit.at, hit.kind, hit.id))
     inside = [hit for hit in found if (since is None or hit.at >= since) and (until is None or hit.at < until)]
-    return sorted(inside, key=lambda hit: (-hit.at, hit.kind, hit.id))[:_MOST_TEXTS]
+    return inside[:_MOST_TEXTS]
 
 
 def _lines(connection: Connection, key: int, with_facts: bool) -> list[Hit]:

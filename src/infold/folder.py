@@ -18,7 +18,7 @@ from infold.ledger import derived, store
 from infold.ledger.rows import Event, FoldRow
 from infold.ledger.store import Connection
 from infold.messages import canonical_json
-from infold.noting import catch_up, note_written
+from infold.noting import catch_up, note_written, rewound
 from infold.policy import Policy
 from infold.rendering import memory_tokens
 from infold.state import State, load, marks_json, note_marks
@@ -375,8 +375,7 @@ def rewind(connection: Connection, state: State, seq: int) -> State:
     marks = newest.marks if newest else marks_json(Marks())
     store.touch(connection, key, last_seq=seq, users=store.users_until(connection, key, seq), marks=marks)
     cursor = max((fold.last_seq or 0 for fold in folds if fold.superseded_by is None), default=0)
-    derived.forget_after(connection, key, cursor)
-    derived.set_read_to(connection, key, min(state.row.read_to, cursor))
+    rewound(connection, key, state.row.id, cursor)
     store.advance(
         connection,
         key,

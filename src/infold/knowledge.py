@@ -5,8 +5,8 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar, cast
 
 from infold import entities, facts
 from infold.entities import Entity
@@ -16,7 +16,9 @@ from infold.ledger import derived
 from infold.ledger.rows import ChatRow
 from infold.ledger.store import Connection
 
+T = TypeVar("T")
 _KEPT = 256
+_LISTS = 32
 _SECTION = {
     "preference": "goals", "goal": "goals", "decision": "decisions", "commitment": "open", "reference": "artifacts",
 }  # fmt: skip
@@ -31,8 +33,8 @@ class Known:
 
     facts: tuple[Fact, ...]
     entities: tuple[Entity, ...]
-    damaged: tuple[bytes, ...] = ()
-    """Digests of facts whose rows cannot be read."""
+    damaged: tuple[derived.Damaged, ...] = ()
+    """Facts whose rows cannot be read."""
 
 
 class Knowledge:
@@ -41,12 +43,10 @@ class Knowledge:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._kept: OrderedDict[tuple[str, Any], tuple[tuple[Any, ...], Known]] = OrderedDict()
+        self._lists: OrderedDict[tuple[int, Any], tuple[Known, list[Any]]] = OrderedDict()
 
-    def of_chat(self, connection: Connection, row: ChatRow, again: bool = False) -> Known:
-        """What was said in one chat; read once more with `again`."""
-        if again:
-            with self._lock:
-                self._kept.pop(("chat", row.key), None)
+    def of_chat(self, connection: Connection, row: ChatRow) -> Known:
+        """What was said in one chat."""
         pulse = (row.version, row.epoch, derived.read_to(connection, row.key), derived.by_hand(connection, row.key))
 
         def read() -> Known:
@@ -71,6 +71,25 @@ class Knowledge:
         with self._lock:
             for kept in [one for one in self._kept if one == ("chat", key) or one[0] == "user"]:
                 del self._kept[kept]
+            self._lists.clear()
+
+    def with_entities(self, known: Known, other: Known) -> Known:
+        """What is known of a chat, with the entities of its user."""
+        found = self.listed(known, ("of", id(other)), lambda: [replace(known, entities=other.entities), other])
+        return found[0]
+
+    def listed(self, known: Known, key: Any, make: Callable[[], list[T]]) -> list[T]:
+        """A list that depends on what is known alone, made once."""
+        with self._lock:
+            kept = self._lists.get((id(known), key))
+        if kept is not None:
+            return cast("list[T]", kept[1])
+        made = make()
+        with self._lock:
+            self._lists[id(known), key] = (known, made)  # as long as it is kept, its id is its own
+            while len(self._lists) > _LISTS:
+                self._lists.popitem(last=False)
+        return made
 
     def _kept_or(self, key: tuple[str, Any], pulse: tuple[Any, ...], read: Callable[[], Known]) -> Known:
         with self._lock:

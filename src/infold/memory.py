@@ -6,7 +6,7 @@ import logging
 import secrets
 import time
 import zlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from types import TracebackType
 from typing import TYPE_CHECKING
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from infold.audit import Proof
     from infold.authors import Author, Summarizer
     from infold.chat import Chat
+    from infold.ledger.derived import Damaged
     from infold.ledger.rows import Event
     from infold.models.caller import Caller
     from infold.models.spec import Model
@@ -234,6 +235,16 @@ class Memory:
 
         _check_name(name, "user")
         return User(self, name)
+
+    def repaired(self, damaged: Sequence[Damaged]) -> bool:
+        """Make damaged facts anew from their messages; False where there are none, or nothing may be written."""
+        from infold.noting import repair
+
+        if not damaged or self.database.options.get("mode") == "ro":
+            return False
+        with self.database.write() as connection:
+            repair(connection, damaged)
+        return True
 
     def verify(self) -> Proof:
         """The no-loss and integrity proof for every chat."""

@@ -55,13 +55,23 @@ def catch_up(connection: Connection, key: int, chat: str) -> bool:
     return True
 
 
-def repair(connection: Connection, key: int, chat: str, damaged: Sequence[bytes]) -> None:
-    """Read damaged facts again from the messages of the chat."""
-    derived.delete_facts(connection, key, damaged)
-    _, cursor = derived.read_to(connection, key)
-    gone = set(damaged)
-    for first in range(1, cursor + 1, BATCH):
-        for message in store.messages_between(connection, key, first, min(cursor, first + BATCH - 1)):
-            found = extract(message)
-            again = [one for one in facts.read(message, found, chat) if one.digest in gone] if found else []
-            derived.note_facts(connection, key, again)
+def rewound(connection: Connection, key: int, chat: str, cursor: int) -> None:
+    """Take back what was noted of messages after a position."""
+    for seq in sorted(derived.forget_after(connection, key, cursor)):
+        for message in store.messages_between(connection, key, seq, seq):
+            derived.note_facts(connection, key, facts.read(message, extract(message), chat))
+    upto, _ = derived.read_to(connection, key)
+    derived.set_read_to(connection, key, min(upto, cursor))
+
+
+def repair(connection: Connection, damaged: Sequence[derived.Damaged]) -> None:
+    """Read the facts of chats with damaged rows again from their messages."""
+    for chat in dict.fromkeys(chat for chat, _ in damaged):
+        row = store.chat_by_id(connection, chat)
+        if row is None:
+            continue
+        derived.delete_facts(connection, row.key, [digest for of, digest in damaged if of == chat])
+        for first in range(1, row.read_to + 1, BATCH):
+            for message in store.messages_between(connection, row.key, first, min(row.read_to, first + BATCH - 1)):
+                derived.note_facts(connection, row.key, facts.read(message, extract(message), chat))
+        store.bump(connection, row.key)

@@ -28,7 +28,8 @@ log = logging.getLogger("infold")
 
 FORMAT = "1"
 """Of blocks, words and passages; another one is made anew."""
-_KEPT = 200_000  # passages kept in memory, over all chats
+_KEPT = 100_000  # passages kept in memory, over all chats
+_NOTES = 16  # lists of short texts laid out for searching
 _KNOWN = 20_000  # vectors of short texts kept in memory
 
 
@@ -66,7 +67,9 @@ class Found:
 
         if self.query is None or not self.ranked:
             return None
-        return Quoted(self.ranked, {seq: text_of(m) for (_, seq), m in self.messages.items()}, self.query)
+        texts = {seq: text_of(message) for (_, seq), message in self.messages.items()}
+        tokens = {seq: message.tokens for (_, seq), message in self.messages.items()}
+        return Quoted(self.ranked, texts, tokens, self.query)
 
 
 class Recaller:
@@ -82,6 +85,7 @@ class Recaller:
         self._words: OrderedDict[int, _Words] = OrderedDict()
         self._users: OrderedDict[str, tuple[tuple[Any, ...], Corpus]] = OrderedDict()
         self._texts: OrderedDict[str, Any] = OrderedDict()
+        self._notes: OrderedDict[tuple[tuple[str, int], ...], Corpus] = OrderedDict()
 
     @property
     def embedder(self) -> Embedder:
@@ -98,6 +102,7 @@ class Recaller:
             self._words.pop(key, None)
             self._users.clear()
             self._texts.clear()
+            self._notes.clear()
 
     # The index -----------------------------------------------------------------------------------------
 
@@ -284,11 +289,10 @@ class Recaller:
             ranked = rank(corpus, query, self.embedder, most, allowed=allowed)
         messages: dict[tuple[int, int], Message] = {}
         with self._database.read() as connection:
-            for one in ranked:
-                place = (one.chat, one.seq)
-                if place not in messages:
-                    for message in store.messages_between(connection, one.chat, one.seq, one.seq):
-                        messages[place] = message
+            for key in dict.fromkeys(one.chat for one in ranked):
+                seqs = list(dict.fromkeys(one.seq for one in ranked if one.chat == key))
+                for message in store.messages_at(connection, key, seqs):
+                    messages[key, message.seq] = message
         return Found(query, ranked, messages)
 
     def search_texts(
@@ -302,14 +306,19 @@ class Recaller:
         from infold.recall.segment import Said, segment
 
         with self._lock:
-            fresh = list(dict.fromkeys(text for text, _ in texts if text not in self._texts))
-            if fresh:
-                for text, vector in zip(fresh, self.embedder.embed(fresh), strict=True):
-                    self._texts[text] = vector
-            corpus = Corpus()
-            known = _Known(self.embedder, self._texts)
-            made = segment([Said(number, text, "", when) for number, (text, when) in enumerate(texts)], known)
-            corpus.extend(made, alone=True)
+            key = tuple(texts)
+            corpus = self._notes.get(key)
+            if corpus is None:
+                fresh = list(dict.fromkeys(text for text, _ in texts if text not in self._texts))
+                if fresh:
+                    for text, vector in zip(fresh, self.embedder.embed(fresh), strict=True):
+                        self._texts[text] = vector
+                corpus = self._notes[key] = Corpus()
+                known = _Known(self.embedder, self._texts)
+                made = segment([Said(number, text, "", when) for number, (text, when) in enumerate(texts)], known)
+                corpus.extend(made, alone=True)
+                while len(self._notes) > _NOTES:
+                    self._notes.popitem(last=False)
             query = read(question, (), at)
             ranked = rank(corpus, query, self.embedder, most) if points_at(corpus, query, self.embedder) else []
             while len(self._texts) > _KNOWN:

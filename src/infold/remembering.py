@@ -13,7 +13,6 @@ from infold.entities import Entity, line, relevant
 from infold.errors import EmbedderError
 from infold.finding import Facts, find, put_entity, take_entity
 from infold.knowledge import Known, beside
-from infold.noting import repair
 from infold.recall.hits import KINDS, Hit
 from infold.recaller import has_words
 
@@ -54,10 +53,9 @@ class Remembering:
         """What was stated and holds, oldest first; `facts(all=True)` also what was superseded."""
         with self.reading() as (connection, state):
             known = self._memory.knowledge.of_chat(connection, state.row)
-        if known.damaged and self._memory.database.options.get("mode") != "ro":
-            with self.writing() as (connection, state):
-                repair(connection, self._key, self.id, known.damaged)
-                known = self._memory.knowledge.of_chat(connection, state.row, again=True)
+        if self._memory.repaired(known.damaged):
+            with self.reading() as (connection, state):
+                known = self._memory.knowledge.of_chat(connection, state.row)
         return Facts(known.facts)
 
     @property

@@ -25,7 +25,11 @@ class User:
     def facts(self) -> Facts:
         """What is known and holds, oldest first; `facts(all=True)` also what was superseded."""
         with self._memory.database.read() as connection:
-            return Facts(self._memory.knowledge.of_user(connection, self.name).facts)
+            known = self._memory.knowledge.of_user(connection, self.name)
+        if self._memory.repaired(known.damaged):
+            with self._memory.database.read() as connection:
+                known = self._memory.knowledge.of_user(connection, self.name)
+        return Facts(known.facts)
 
     @property
     def entities(self) -> list[Entity]:

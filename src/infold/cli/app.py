@@ -13,12 +13,10 @@ from rich.table import Table
 from rich.text import Text
 
 from infold import __version__
-from infold.chat import Chat
-from infold.cli import checks, replay
-from infold.cli.options import ChatName, DatabaseUrl, Json, Models, opened
+from infold.cli import checks, knowing, recalling, replay
+from infold.cli.options import ChatName, DatabaseUrl, Json, Models, existing, opened
 from infold.cli.output import console, errors, fail, memory_text, print_json
 from infold.cli.transcript import read_transcript
-from infold.memory import Memory
 
 app = typer.Typer(
     name="infold",
@@ -29,6 +27,9 @@ app = typer.Typer(
     rich_markup_mode="rich",
 )
 app.command()(replay.replay)
+app.command()(recalling.recall)
+app.command()(knowing.facts)
+app.add_typer(knowing.entities)
 app.command()(checks.verify)
 app.command()(checks.doctor)
 
@@ -56,6 +57,7 @@ def add(
     file: Annotated[Path | None, typer.Option(help="Add all messages of a JSON or JSONL file instead.")] = None,
     id: Annotated[str | None, typer.Option(help="Id of the message; adding it again changes nothing.")] = None,
     preset: Annotated[str | None, typer.Option(help="Policy of a new chat.")] = None,
+    user: Annotated[str | None, typer.Option(help="Whose chat it is: users are known across their chats.")] = None,
     system: Annotated[str | None, typer.Option(help="System prompt of the chat.")] = None,
     context_window: Annotated[int | None, typer.Option(help="Tokens the chat's model can read.")] = None,
     model: Models = None,
@@ -72,7 +74,7 @@ def add(
         text = sys.stdin.read() if content in (None, "-") else content
         messages = [{"role": role, "content": text, **({"id": id} if id else {})}]
     with opened(database, create=True, model=model) as memory:
-        handle = memory.chat(chat, preset=preset, system=system, context_window=context_window)
+        handle = memory.chat(chat, user=user, preset=preset, system=system, context_window=context_window)
         folds = len(handle.events())
         added = handle.add(messages, repair=file is not None)
         handle.settle()
@@ -185,18 +187,11 @@ def chats(database: DatabaseUrl = "", as_json: Json = False) -> None:
     with opened(database) as memory:
         found = memory.chats()
     if as_json:
-        print_json([{"id": c.id, "title": c.title, "preset": c.preset, "messages": c.messages} for c in found])
+        keys = ("id", "title", "user", "preset", "messages")
+        print_json([{key: getattr(info, key) for key in keys} for info in found])
         return
     for info in found:
-        console.print(f"{info.id}  {info.messages} messages, {info.folded} folded  ({info.preset})")
+        whose = f", {info.user}" if info.user else ""
+        console.print(Text(f"{info.id}  {info.messages} messages, {info.folded} folded  ({info.preset}{whose})"))
     if not found:
         console.print("no chats yet")
-
-
-def existing(memory: Memory, name: str) -> Chat:
-    """A chat that must be there already: looking at one must not create it."""
-    known = [info.id for info in memory.chats()]
-    if name not in known:
-        near = f"; there are {', '.join(known[:8])}" if known else "; the database has no chats"
-        fail(f"no chat {name!r}{near}")
-    return memory.chat(name)

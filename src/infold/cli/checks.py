@@ -35,6 +35,7 @@ def doctor(database: DatabaseUrl = "", as_json: Json = False) -> None:
         ("python", _python),
         ("sqlite", _sqlite),
         ("tokenizer", _tokenizer),
+        ("embedder", _embedder),
         ("settings", _settings),
         ("database", lambda: _database(database or DEFAULT_DATABASE)),
     ]
@@ -73,6 +74,16 @@ def _tokenizer() -> str:
     if found != 8:
         raise RuntimeError(f"the tokenizer counts {found} tokens where it should count 8; reinstall tiktoken")
     return "o200k, offline"
+
+
+def _embedder() -> str:
+    from infold.embedders import chosen
+
+    make, label = chosen(None)
+    near, far = make().embed(["a small boat", "a little ship"]) @ make().embed(["a small boat", "tax law"]).T
+    if not near[0] > far[0] > near[1]:
+        raise RuntimeError("recall's embedder gives vectors that make no sense; reinstall wordllama")
+    return f"{label}, offline"
 
 
 def _settings() -> str:

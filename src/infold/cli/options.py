@@ -6,11 +6,19 @@ from typing import Annotated
 
 import typer
 
+from infold.chat import Chat
+from infold.cli.output import fail
 from infold.memory import Memory
+from infold.user import User
 
 DEFAULT_DATABASE = "sqlite:///infold.db"
 
 ChatName = Annotated[str, typer.Argument(help="Id of the chat.", show_default=False)]
+ChatOrUser = Annotated[str | None, typer.Argument(metavar="CHAT", help="Id of the chat.", show_default=False)]
+OfChat = Annotated[str | None, typer.Option("--chat", help="Id of the chat.", show_default=False)]
+OfUser = Annotated[
+    str | None, typer.Option("--user", help="Name of a user: all chats of that user.", show_default=False)
+]
 DatabaseUrl = Annotated[
     str,
     typer.Option(
@@ -37,3 +45,30 @@ def opened(database: str, *, create: bool = False, model: list[str] | None = Non
     """The memory in a database; only commands that write create a missing one, or ask a model."""
     named = [name if ":" in name or name == "local" else f"openai:{name}" for name in model or ()]
     return Memory(database or DEFAULT_DATABASE, create=create, model=named)
+
+
+def existing(memory: Memory, name: str) -> Chat:
+    """A chat that must be there already: looking at one must not create it."""
+    known = [info.id for info in memory.chats()]
+    if name not in known:
+        near = f"; there are {', '.join(known[:8])}" if known else "; the database has no chats"
+        fail(f"no chat {name!r}{near}")
+    return memory.chat(name)
+
+
+def one_of(chat: str | None, user: str | None) -> None:
+    """A command is about a chat or about a user: exactly one of them."""
+    if (chat is None) == (user is None):
+        fail("give a chat, or --user NAME, and not both", 2)
+
+
+def chosen(memory: Memory, chat: str | None, user: str | None) -> Chat | User:
+    """The chat or the user that a command is about; one that is there."""
+    if chat is not None:
+        return existing(memory, chat)
+    assert user is not None
+    known = list(dict.fromkeys(info.user for info in memory.chats() if info.user))
+    if user not in known:
+        near = f"there are {', '.join(known[:8])}" if known else "no chat has one"
+        fail(f"no user {user!r}; {near} (infold add CHAT --user NAME tells whose chat it is)")
+    return memory.user(user)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import sys
+from datetime import UTC, datetime
 from typing import Any, NoReturn
 
 from rich.console import Console
+from rich.status import Status
 from rich.text import Text
 
 from infold.items import HEADINGS, Item, by_section
@@ -39,3 +41,24 @@ def memory_text(items: tuple[Item, ...]) -> Text:
             text.append("\n")
     text.rstrip()
     return text
+
+
+def day(at: int | None) -> str:
+    """The day of a moment in milliseconds, in UTC as everything infold shows; empty where it is not known."""
+    try:
+        return datetime.fromtimestamp(at / 1000, UTC).date().isoformat() if at else ""
+    except (OverflowError, ValueError, OSError):
+        return ""
+
+
+def moment(at: int) -> str:
+    """A moment as ISO text for machines, in UTC."""
+    try:
+        return datetime.fromtimestamp(at / 1000, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    except (OverflowError, ValueError, OSError):
+        return ""
+
+
+def working(what: str) -> Status:
+    """A spinner on standard error, while something takes its time; nothing where nobody watches."""
+    return errors.status(what)

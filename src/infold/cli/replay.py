@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 import sys
 from importlib.resources import as_file, files
@@ -10,6 +11,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from rich.padding import Padding
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.rule import Rule
 from rich.text import Text
@@ -17,12 +19,14 @@ from rich.text import Text
 from infold.audit import Proof
 from infold.chat import Chat
 from infold.cli.options import DEFAULT_DATABASE, DatabaseUrl, Json, Models, opened
-from infold.cli.output import console, errors, fail, memory_text, print_json
+from infold.cli.output import console, day, errors, fail, memory_text, print_json
+from infold.cli.recalling import marked
 from infold.cli.transcript import read_transcript, split_system
 from infold.context import Context
 from infold.ledger.rows import Event
 from infold.messages import Message
 
+_DEMO_QUESTION = "How wide is the freight door?"  # said once, long ago, and in no line of the summary
 # Layer of a context -> colour in the picture of the budget.
 _COLOURS = {
     "policy": "bright_black",
@@ -33,6 +37,8 @@ _COLOURS = {
     "leaves": "blue",
     "bridge": "yellow",
     "recent": "green",
+    "recalled": "bright_blue",
+    "entities": "bright_magenta",
     "sources": "white",
     "query": "bright_green",
     "tools": "white",
@@ -43,6 +49,7 @@ def replay(
     file: Annotated[Path | None, typer.Argument(help="Transcript: JSON or JSONL of messages.")] = None,
     demo: Annotated[bool, typer.Option("--demo", help="Replay the conversation that comes with infold.")] = False,
     chat: Annotated[str | None, typer.Option(help="Id of the chat; the file's name if not given.")] = None,
+    user: Annotated[str | None, typer.Option(help="Whose chat it is: users are known across their chats.")] = None,
     preset: Annotated[
         str | None, typer.Option(help="Policy: default, rolling, chain, chunked, layered, engine.")
     ] = None,
@@ -66,7 +73,7 @@ def replay(
     with opened(database, create=True, model=model) as memory:
         if fresh and any(info.id == name for info in memory.chats()):
             memory.chat(name).delete()
-        handle = memory.chat(name, preset=preset, system=system, context_window=context_window)
+        handle = memory.chat(name, user=user, preset=preset, system=system, context_window=context_window)
         tokens = _feed(handle, messages, quiet=as_json)
         # The last question again, as if it were asked now: what would the model see?
         question = next((m for m in reversed(messages) if m.get("role") == "user"), None)
@@ -79,7 +86,8 @@ def replay(
         if as_json:
             print_json(_report(handle, context, proof, tokens))
         else:
-            _show(handle, context, proof, tokens, database or DEFAULT_DATABASE)
+            asked = _DEMO_QUESTION if demo else None
+            _show(handle, context, proof, tokens, database or DEFAULT_DATABASE, asked)
     if not proof.ok:
         raise typer.Exit(1)
 
@@ -127,7 +135,7 @@ def fold_line(data: dict[str, Any]) -> Text:
     )
 
 
-def _show(chat: Chat, context: Context, proof: Proof, tokens: int, database: str) -> None:
+def _show(chat: Chat, context: Context, proof: Proof, tokens: int, database: str, asked: str | None) -> None:
     state = chat.memory
     console.print()
     console.print(Rule(f"What chat “{chat.id}” remembers", align="left", style="cyan"))
@@ -143,6 +151,7 @@ def _show(chat: Chat, context: Context, proof: Proof, tokens: int, database: str
         f"of at most {context.budget:,}{share}."
     )
     console.print()
+    _show_known(chat, asked)
     console.print(Rule("The proof", align="left", style="cyan"))
     bridged = context.sources["bridged"]
     if proof.ok:
@@ -161,9 +170,29 @@ def _show(chat: Chat, context: Context, proof: Proof, tokens: int, database: str
     option = "" if database == DEFAULT_DATABASE else f" -d {database}"
     command = Path(sys.argv[0])
     name = command.name if shutil.which(command.name) else os.path.relpath(command)
+    id, question = shlex.quote(chat.id), shlex.quote(asked or "…")
+    more = (f"context {id} --explain", f"facts {id}", f"recall {question} --chat {id}", "verify")
+    console.print(Text("\n".join(["Look closer:", *(f"  {name} {one}{option}" for one in more)]), style="dim"))
+
+
+def _show_known(chat: Chat, asked: str | None) -> None:
+    """How many facts and entities there are, and what one question finds."""
+    facts = chat.facts
+    every = facts(all=True)
+    if not every and not asked:
+        return
+    console.print(Rule("What can be found again", align="left", style="cyan"))
+    gone = len(every) - len(facts)
     console.print(
-        Text(f"Look closer:\n  {name} context {chat.id} --explain{option}\n  {name} verify{option}", style="dim")
+        f"{len(facts)} facts hold, {gone} {'was' if gone == 1 else 'were'} overtaken by later ones; "
+        f"{len(chat.entities)} tasks, people, files and the like{'; and every message:' if asked else '.'}"
     )
+    if asked:
+        for hit in chat.recall(asked, limit=1, kinds=("message",)):
+            console.print(Text.assemble(("? ", "bold cyan"), asked))
+            console.print(Padding(marked(hit, asked), (0, 0, 0, 2), expand=False))
+            console.print(Text(f"  {hit.speaker}, {day(hit.at)}, message {hit.seq}", style="dim"))
+    console.print()
 
 
 def _picture(context: Context) -> Text:
@@ -194,6 +223,8 @@ def _report(chat: Chat, context: Context, proof: Proof, tokens: int) -> dict[str
         "folds": [event.data for event in chat.events() if event.type == "summarization"],
         "summary": state.summary,
         "items": [{"id": i.id, "section": i.section, "text": i.text, "sources": i.sources} for i in state.items],
+        "facts": len(chat.facts),
+        "entities": len(chat.entities),
         "context": {"tokens": context.tokens, "budget": context.budget, "sources": context.sources},
         "proof": {
             "ok": proof.ok,

@@ -30,12 +30,23 @@ def relevant(entities: Sequence[Entity], query: str, limit: int) -> list[tuple[E
     newest = max(entity.last_at for entity in entities)
     near = _proximity(entities, query)
     ranked: list[tuple[float, int, str, int]] = []
-    for at, entity in enumerate(entities):
+    for at in _eligible(entities, near, limit):
+        entity = entities[at]
         score = _recency(newest - entity.last_at) + _PROXIMITY * near.get(entity.id, 0.0)
         if entity.status in ("done", "dropped"):
             score *= _OVER
         ranked.append((-score, -entity.last_at, entity.id, at))
     return [(entities[at], -score) for score, _, _, at in nsmallest(limit, ranked)]
+
+
+def _eligible(entities: Sequence[Entity], near: Mapping[str, float], limit: int) -> list[int]:
+    """Numbers of the entities that can be among the best: what is near, and of the rest, the newest that are open or not."""
+    newest = [(-entity.last_at, entity.id, at) for at, entity in enumerate(entities) if entity.id not in near]
+    among = [at for at, entity in enumerate(entities) if entity.id in near]
+    for over in (False, True):
+        some = (one for one in newest if (entities[one[2]].status in ("done", "dropped")) == over)
+        among += [at for _, _, at in nsmallest(limit, some)]
+    return among
 
 
 def _recency(age: int) -> float:

@@ -10,7 +10,7 @@ from typing import Any
 from sqlalchemy import and_, bindparam, delete, func, insert, or_, select, update
 
 from infold.entities import Mention
-from infold.facts import Saying, Statement
+from infold.facts import Saying, Statement, merged
 from infold.ledger.database import Query
 from infold.ledger.schema import chats, facts, mentions, messages, recall_blocks
 from infold.ledger.store import Connection
@@ -26,8 +26,13 @@ _FACT_COLUMNS = [
     facts.c.confidence, facts.c.replaces, facts.c.speaker, facts.c.sayings, chats.c.id,
 ]  # fmt: skip
 _insert_fact = Query(insert(facts).values({c.name: P(c.name) for c in facts.c if c.name != "key"}))
-_sayings_of = Query(select(facts.c.key, facts.c.sayings).where(facts.c.chat == P("of"), facts.c.digest == P("digest")))
-_set_sayings = Query(update(facts).where(facts.c.key == P("of")).values(sayings=P("to_sayings")))
+_fact_by_digest = Query(
+    select(facts.c.key, *_FACT_COLUMNS)
+    .join(chats, chats.c.key == facts.c.chat)
+    .where(facts.c.chat == P("of"), facts.c.digest == P("digest"))
+)
+_MUTABLE = ("kind", "text", "subject", "attribute", "value", "quote", "speaker", "confidence", "replaces", "sayings")
+_set_fact = Query(update(facts).where(facts.c.key == P("of")).values({name: P(f"to_{name}") for name in _MUTABLE}))
 _facts_of_chat = Query(
     select(*_FACT_COLUMNS).join(chats, chats.c.key == facts.c.chat).where(facts.c.chat == P("of")).order_by(facts.c.key)
 )
@@ -42,25 +47,25 @@ _delete_damaged = Query(delete(facts).where(facts.c.chat == P("of"), facts.c.dig
 def note_facts(connection: Connection, key: int, statements: Iterable[Statement]) -> None:
     """Keep what was stated; what is known already gets one more source."""
     for statement in statements:
-        known = _sayings_of(connection, of=key, digest=statement.digest).fetchone()
-        mine = [[one.at, one.seq, one.id, one.speaker or statement.speaker] for one in statement.sayings]
-        if known is None:
-            _insert_fact(
-                connection, chat=key, digest=statement.digest, kind=statement.kind, text=statement.text,
-                subject=statement.subject, attribute=statement.attribute, value=statement.value, quote=statement.quote,
-                speaker=statement.speaker, confidence=round(statement.confidence, 4), replaces=statement.replaces,
-                sayings=canonical_json(mine),
-            )  # fmt: skip
+        row = _fact_by_digest(connection, of=key, digest=statement.digest).fetchone()
+        if row is None:
+            _insert_fact(connection, chat=key, digest=statement.digest, **_columns(statement))
             continue
-        try:
-            every = json.loads(known[1])
-        except ValueError:
-            every = []
-        every = sorted([*every, *(one for one in mine if one not in every)])
-        if len(every) > MOST_SAYINGS:
-            half = MOST_SAYINGS // 2
-            every = every[:half] + every[-half:]
-        _set_sayings(connection, of=known[0], to_sayings=canonical_json(every))
+        known = _statement(row[1:])
+        (joined,) = merged([known, statement]) if known else (statement,)
+        if joined != known:
+            _set_fact(connection, of=row[0], **{f"to_{name}": value for name, value in _columns(joined).items()})
+
+
+def _columns(statement: Statement) -> dict[str, Any]:
+    sayings = [[one.at, one.seq, one.id, one.speaker or statement.speaker] for one in statement.sayings]
+    if len(sayings) > MOST_SAYINGS:
+        sayings = sayings[: MOST_SAYINGS // 2] + sayings[-MOST_SAYINGS // 2 :]
+    return {
+        "kind": statement.kind, "text": statement.text, "subject": statement.subject, "attribute": statement.attribute,
+        "value": statement.value, "quote": statement.quote, "speaker": statement.speaker,
+        "confidence": round(statement.confidence, 4), "replaces": statement.replaces, "sayings": canonical_json(sayings),
+    }  # fmt: skip
 
 
 def _statement(row: Sequence[Any]) -> Statement | None:
@@ -75,23 +80,27 @@ def _statement(row: Sequence[Any]) -> Statement | None:
     return None
 
 
-def facts_of_chat(connection: Connection, key: int) -> tuple[list[Statement], list[bytes]]:
-    """What was stated in a chat; and the digests of rows that are damaged."""
+Damaged = tuple[str, bytes]
+"""The chat and the digest of a row that cannot be read."""
+
+
+def facts_of_chat(connection: Connection, key: int) -> tuple[list[Statement], list[Damaged]]:
+    """What was stated in a chat; and what is damaged."""
     return _checked(_facts_of_chat(connection, of=key))
 
 
-def facts_of_user(connection: Connection, user: str) -> tuple[list[Statement], list[bytes]]:
-    """What was stated in all chats of a user; and the digests of rows that are damaged."""
+def facts_of_user(connection: Connection, user: str) -> tuple[list[Statement], list[Damaged]]:
+    """What was stated in all chats of a user; and what is damaged."""
     return _checked(_facts_of_user(connection, of=user))
 
 
-def _checked(rows: Iterable[Sequence[Any]]) -> tuple[list[Statement], list[bytes]]:
+def _checked(rows: Iterable[Sequence[Any]]) -> tuple[list[Statement], list[Damaged]]:
     found: list[Statement] = []
-    damaged: list[bytes] = []
+    damaged: list[Damaged] = []
     for row in rows:
         statement = _statement(row)
         if statement is None:
-            damaged.append(row[0])
+            damaged.append((row[-1], row[0]))
             log.warning("a fact of chat %s is damaged; it is left out until it is read again from its message", row[-1])
         else:
             found.append(statement)
@@ -213,21 +222,22 @@ def read_to(connection: Connection, key: int) -> tuple[int, int]:
     return (row[0], row[1]) if row else (0, 0)
 
 
-def forget_after(connection: Connection, key: int, seq: int) -> None:
-    """Take back what was made of messages after a position."""
+def forget_after(connection: Connection, key: int, seq: int) -> set[int]:
+    """Take back what was made of messages after a position; of facts that earlier ones state too, nothing is left either:
+    the positions of those messages are given back, to be read again."""
+    again: set[int] = set()
     for fact, text in _keyed_facts(connection, of=key).fetchall():
         try:
-            every = json.loads(text)
-        except ValueError:
+            seqs = [one[1] for one in json.loads(text)]
+        except (ValueError, TypeError, IndexError):
             continue
-        kept = [one for one in every if one[1] <= seq]
-        if not kept:
+        if max(seqs) > seq:
             _delete_fact(connection, of=fact)
-        elif len(kept) < len(every):
-            _set_sayings(connection, of=fact, to_sayings=canonical_json(kept))
+            again.update(one for one in seqs if one <= seq)
     _delete_mentions(connection, of=key, after=seq)
     _delete_blocks(connection, of=key, after=seq)
     _next_epoch(connection, of=key)
+    return again
 
 
 def user_pulse(connection: Connection, user: str) -> tuple[Any, ...]:

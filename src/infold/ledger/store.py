@@ -165,6 +165,12 @@ _between = Query(
     .where(messages.c.chat == P("of"), messages.c.seq.between(P("first"), P("last")))
     .order_by(messages.c.seq)
 )
+_listed = func.json_each(P("seqs")).table_valued("value")
+_at = Query(
+    select(*_MESSAGE_COLUMNS)
+    .where(messages.c.chat == P("of"), messages.c.seq.in_(select(_listed.c.value)))
+    .order_by(messages.c.seq)
+)
 _last_user = Query(
     select(messages.c.seq)
     .where(messages.c.chat == P("of"), messages.c.role == "user")
@@ -229,6 +235,11 @@ def message_by_id(connection: Connection, key: int, id: str) -> Message | None:
 
 def messages_between(connection: Connection, key: int, first: int, last: int) -> list[Message]:
     return [_message(row) for row in _between(connection, of=key, first=first, last=last)]
+
+
+def messages_at(connection: Connection, key: int, seqs: Sequence[int]) -> list[Message]:
+    """The messages at some positions, in their order."""
+    return [_message(row) for row in _at(connection, of=key, seqs=json.dumps(seqs))]
 
 
 def last_user_seq(connection: Connection, key: int) -> int:

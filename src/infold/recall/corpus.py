@@ -18,6 +18,7 @@ LONGEST = 64
 """A session of more passages is cut: chats that never pause still have neighbourhoods."""
 COARSE = 64
 """Numbers of a vector that a first look over a long chat takes: the first ones carry most."""
+_AS_FLOATS = 16384  # so many vectors are kept ready for use, at four times the memory
 _SMALL = 512
 _STEP = 16
 
@@ -72,6 +73,10 @@ class Corpus:
             "scale": scale,
             "coarse": unit(vectors[:, :COARSE]),
         }
+        if self.size + size <= _AS_FLOATS:
+            new["floats"] = vectors * scale[:, None]
+        else:
+            self._columns.pop("floats", None)
         for name, values in new.items():
             column = self._columns.get(name)
             if column is None:
@@ -165,6 +170,12 @@ class Corpus:
         return Pool(self, places)
 
     @property
+    def floats(self) -> Floats | None:
+        """All vectors, of length 1, where there are few enough to keep them so."""
+        column = self._columns.get("floats")
+        return column.values if column is not None and len(column.values) == self.size else None
+
+    @property
     def firsts(self) -> Numbers:
         """Of each session, its first passage."""
         return np.array(self._firsts, np.int64)
@@ -195,7 +206,12 @@ class Pool:
         if places is not None:
             self._where = np.full(corpus.size, -1, np.int32)
             self._where[self.places] = np.arange(self.size, dtype=np.int32)
-        self.vectors: Floats = np.multiply(corpus["vector"][every], corpus["scale"][every, None], dtype=np.float32)
+        floats = corpus.floats
+        if floats is None:
+            floats = np.multiply(corpus["vector"][every], corpus["scale"][every, None], dtype=np.float32)
+        elif places is not None:
+            floats = floats[places]
+        self.vectors: Floats = floats
         self.middle = corpus.middle
         self.common: Floats = self.vectors @ self.middle
         """How near each vector is to the middle."""

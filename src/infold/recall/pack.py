@@ -45,16 +45,22 @@ def about(text: str) -> int:
 
 
 def pack(
-    ranked: Sequence[Ranked], texts: Mapping[int, str], budget: int, count: Callable[[str], int] = about
+    ranked: Sequence[Ranked],
+    texts: Mapping[int, str],
+    budget: int,
+    count: Callable[[str], int] = about,
+    size: Callable[[Ranked], int] | None = None,
 ) -> list[Shown]:
     """The messages to show within a budget, oldest first; `texts` holds the ranked messages by `seq`.
 
-    Never more than the budget, as `count` counts what `render` writes. A text that repeats another is shown once.
+    Never more than the budget, as `count` counts what `render` writes. A text that repeats another is shown once. `size`
+    tells what a line takes about, where that is known without counting.
     """
     fresh = _unlike(ranked[: max(_FEWEST, budget // _SHORTEST)], texts)
     if not fresh or budget <= 0:
         return []
-    cost = np.array([count(_alone(item, texts) + "\n") for item in fresh], np.float64)
+    sizes = map(size, fresh) if size else (count(_alone(item, texts) + "\n") for item in fresh)
+    cost = np.fromiter(sizes, np.float64, len(fresh))
     value = np.array([item.score for item in fresh]) - THRIFT * np.log(cost + 1)
     value[:SURE] += _AHEAD
     places = {item.place: at for at, item in enumerate(fresh)}

@@ -12,6 +12,8 @@ from infold.recall.rank import Ranked
 from infold.recall.words import term, words
 from infold.tokens import count
 
+_FAR = 7.0  # what is a thousand times less likely than the best is not worth its tokens
+_SOURCE = 4  # tokens of a line's source
 _END = f"\n{RECALL_END}"
 
 
@@ -24,8 +26,11 @@ def _framed(shown: Sequence[Shown]) -> str:
 class Quoted:
     """A ranking of earlier messages, ready to be quoted."""
 
-    def __init__(self, ranked: Sequence[Ranked], texts: Mapping[int, str], query: Query) -> None:
+    def __init__(
+        self, ranked: Sequence[Ranked], texts: Mapping[int, str], tokens: Mapping[int, int], query: Query
+    ) -> None:
         self._ranked = ranked
+        self._tokens = tokens
         # A line of somebody's that looks like the end of the quotations must not end them.
         self._texts = {
             seq: text.replace(RECALL_END, f"({RECALL_END[1:-1]})") if RECALL_END in text else text
@@ -35,15 +40,21 @@ class Quoted:
 
     def pack(self, room: int, visible: Container[int]) -> tuple[str, list[Quotation]]:
         """As much as fits so many tokens, as text and piece by piece; nothing that is visible anyway."""
-        ranked = [one for one in self._ranked if one.seq not in visible]
+        least = self._ranked[0].score - _FAR if self._ranked else 0.0
+        ranked = [one for one in self._ranked if one.score >= least and one.seq not in visible]
         frame = count(f"{RECALL_HEADER}\n") + 1  # tokens may fall otherwise where texts meet
-        shown = pack(ranked, self._texts, room - frame, count)
+        shown = pack(ranked, self._texts, room - frame, count, self._size)
         text = _framed(shown)
         while shown and count(text) > room:
             worst = min(shown, key=lambda one: (one.score, -one.seq))
             shown = [one for one in shown if one is not worst]
             text = _framed(shown)
         return (text, [self._quotation(one) for one in shown]) if shown else ("", [])
+
+    def _size(self, one: Ranked) -> int:
+        """Tokens of a line, about: of a whole message they are known."""
+        text = self._texts[one.seq]
+        return self._tokens[one.seq] * (one.end - one.start) // max(len(text), 1) + _SOURCE
 
     def _quotation(self, one: Shown) -> Quotation:
         own = {term(word) for word in words(one.text)}

@@ -1,0 +1,172 @@
+"""`infold facts` and `infold entities`: what is known of a chat or a user."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Annotated, Any
+
+import typer
+from rich.table import Table
+from rich.text import Text
+from typer.core import TyperGroup
+
+from infold.chat import Chat
+from infold.cli.options import ChatOrUser, DatabaseUrl, Json, OfChat, OfUser, chosen, one_of, opened
+from infold.cli.output import console, day, fail, moment, print_json, working
+from infold.entities import KINDS, STATUSES, Entity
+from infold.facts import Fact
+from infold.user import User
+
+_STYLE = {"superseded": "dim", "conflicting": "yellow", "done": "dim", "dropped": "dim"}
+_UNREAD = "; messages are read when they are folded (infold fold CHAT does that now)"
+
+
+def facts(
+    chat: ChatOrUser = None,
+    user: OfUser = None,
+    every: Annotated[bool, typer.Option("--all", help="Also facts that others took the place of.")] = False,
+    database: DatabaseUrl = "",
+    as_json: Json = False,
+) -> None:
+    """Show what was stated and holds, with its sources: of a chat, or of a user over all chats."""
+    one_of(chat, user)
+    with opened(database) as memory, working("reading …"):
+        found = chosen(memory, chat, user).facts(all=every)
+    if as_json:
+        print_json([_fact(fact) for fact in found])
+        return
+    if not found:
+        console.print(f"no facts are known yet{_UNREAD}")
+        return
+    table = Table("status", "kind", "fact", "since", "until", "source")
+    for fact in found:
+        last = fact.sources[-1]
+        more = f" + {len(fact.sources) - 1}" if len(fact.sources) > 1 else ""
+        place = f"{last.chat} {last.seq}" if user else f"{last.seq}"
+        cells = (fact.status, fact.kind, fact.text, day(fact.valid_from), day(fact.valid_to), place + more)
+        table.add_row(*map(Text, cells), style=_STYLE.get(fact.status))
+    console.print(table)
+    console.print(Text("source: position of the message in its chat; --json has ids and quotes", style="dim"))
+
+
+def _fact(fact: Fact) -> dict[str, Any]:
+    sources = [{**asdict(saying), "at": moment(saying.at)} for saying in fact.sources]
+    until = None if fact.valid_to is None else moment(fact.valid_to)
+    return {**asdict(fact), "sources": sources, "valid_from": moment(fact.valid_from), "valid_to": until}
+
+
+class _Listing(TyperGroup):
+    """A group whose first word may be missing: `infold entities CHAT` lists."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        if args and args[0] not in self.commands and args[0] not in ctx.help_option_names:
+            args = ["list", *args]
+        return super().parse_args(ctx, args)
+
+
+entities = typer.Typer(
+    name="entities",
+    cls=_Listing,
+    help="Tasks, goals, problems, people, projects and files of a chat or a user: list, set and remove them.\n\n"
+    "[bold]infold entities CHAT[/bold] lists those of a chat, [bold]infold entities --user NAME[/bold] those of a user.",
+    no_args_is_help=True,
+    rich_markup_mode="rich",
+)
+Kind = Annotated[str, typer.Argument(help=f"One of {', '.join(KINDS)}.", show_default=False)]
+
+
+@entities.command("list")
+def list_entities(
+    chat: ChatOrUser = None,
+    user: OfUser = None,
+    kind: Annotated[list[str] | None, typer.Option(help=f"Only this kind: {', '.join(KINDS)}.")] = None,
+    database: DatabaseUrl = "",
+    as_json: Json = False,
+) -> None:
+    """List entities, newest first; the word `list` may be left out."""
+    one_of(chat, user)
+    for wanted in kind or ():
+        if wanted not in KINDS:
+            fail(f"unknown kind {wanted!r}: use one of {', '.join(KINDS)}")
+    with opened(database) as memory, working("reading …"):
+        every = chosen(memory, chat, user).entities
+    found = [entity for entity in every if not kind or entity.kind in kind]
+    if as_json:
+        print_json([_entity(entity) for entity in found])
+        return
+    if not found:
+        kinds = f" of kind {' or '.join(kind)}" if kind and every else ""
+        console.print(f"no entities{kinds} are known yet{_UNREAD}")
+        return
+    names = {entity.id: entity.name for entity in every}
+    table = Table("id", "kind", "name", "status", "due", "owner", "linked to")
+    table.columns[0].no_wrap = True  # to be copied
+    for entity in found:
+        links = "; ".join(names.get(link, link) for link in entity.links)
+        status = entity.status if entity.kind in ("task", "goal", "problem") or entity.status != "open" else ""
+        cells = (
+            entity.id,
+            entity.kind,
+            entity.name,
+            status,
+            entity.due,
+            entity.owner,
+            links,
+        )
+        table.add_row(*map(Text, cells), style=_STYLE.get(entity.status))
+    console.print(table)
+
+
+@entities.command("set")
+def set_entity(
+    kind: Kind,
+    name: Annotated[str, typer.Argument(help="What it is called, such as 'Send the report to Anna'.")],
+    chat: OfChat = None,
+    user: OfUser = None,
+    status: Annotated[str, typer.Option(help=f"One of {', '.join(STATUSES)}.", show_default=False)] = "",
+    due: Annotated[str, typer.Option(help="Date such as 2026-12-01.", show_default=False)] = "",
+    owner: Annotated[str, typer.Option(help="Who has to do it.", show_default=False)] = "",
+    link: Annotated[list[str] | None, typer.Option(help="Name of another entity; may be given again.")] = None,
+    database: DatabaseUrl = "",
+    as_json: Json = False,
+) -> None:
+    """Add an entity by hand, or change what is known of it. What is not given stays."""
+    one_of(chat, user)
+    with opened(database) as memory:
+        place = chosen(memory, chat, user)
+        entity = place.set_entity(kind, name, status=status, due=due, owner=owner, links=link or ())
+        _show(place, entity, as_json)
+
+
+@entities.command("remove")
+def remove_entity(
+    id: Annotated[str, typer.Argument(help="Id of the entity; `infold entities CHAT` shows it.", show_default=False)],
+    chat: OfChat = None,
+    user: OfUser = None,
+    database: DatabaseUrl = "",
+    as_json: Json = False,
+) -> None:
+    """Let an entity go: what was set by hand for it, and what chats say of it so far."""
+    one_of(chat, user)
+    with opened(database) as memory:
+        chosen(memory, chat, user).remove_entity(id)
+    if as_json:
+        print_json({"removed": id})
+    else:
+        console.print(Text(f"removed {id}"))
+
+
+def _show(place: Chat | User, entity: Entity, as_json: bool) -> None:
+    if as_json:
+        print_json(_entity(entity))
+        return
+    from infold.entities import line
+
+    names = {one.id: one.name for one in place.entities} if entity.links else {}
+    console.print(Text.assemble((entity.id, "dim"), "  ", line(entity, names)))
+
+
+def _entity(entity: Entity) -> dict[str, Any]:
+    sources = [{"chat": chat, "seq": seq, "id": id} for chat, seq, id in entity.sources]
+    when = {"first_at": moment(entity.first_at), "last_at": moment(entity.last_at)}
+    return {**asdict(entity), **when, "sources": sources}
