@@ -339,8 +339,8 @@ def test_F9_adding_asking_and_recalling_at_once(url: str, memories: int) -> None
         chat = memory.chat(id, user="ann", config=small())
         for n in range(60):
             chat.add([user(f"The {id} crate {n} weighs {n} kilos."), assistant(f"I must send crate {n} to Anna.")])
-            if n % 20 == 19:
-                chat.rewind(chat.messages()[-3].id if memories == 1 else chat.messages()[-1].id)
+            if n % 20 == 19 and memories == 1:  # else another writer may have taken the message back
+                chat.rewind(chat.messages()[-3].id)
 
     def ask(memory: Memory, id: str) -> None:
         chat = memory.chat(id, user="ann", config=small())
