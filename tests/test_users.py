@@ -196,7 +196,6 @@ def test_D3_what_is_rewound_in_one_chat_holds_again_in_the_other(memory: Memory)
     assert memory.verify().ok
 
 
-@pytest.mark.xfail(reason="BUG 2: a rewind by one message leaves the user's pulse as it was")
 def test_D8_after_a_rewind_a_user_finds_the_new_words_only(memory: Memory) -> None:
     chat = memory.chat("a", user="ann", config=small())
     say(chat, "I keep bees.", 1)
@@ -208,7 +207,6 @@ def test_D8_after_a_rewind_a_user_finds_the_new_words_only(memory: Memory) -> No
     assert ann.recall("heron mill", kinds=["message"]) == chat.recall("heron mill", kinds=["message"]) == []
 
 
-@pytest.mark.xfail(reason="BUG 1: the key of a deleted chat is used again, and what is kept under it")
 def test_F6_a_deleted_chat_leaves_nothing_to_the_next_one(memory: Memory) -> None:
     ann = memory.chat("a", user="ann", config=small())
     say(ann, "I live in Berlin with my friend Zoltan.", 1)
@@ -221,7 +219,6 @@ def test_F6_a_deleted_chat_leaves_nothing_to_the_next_one(memory: Memory) -> Non
     assert bob.recall("Berlin Zoltan", kinds=["message"]) == []
 
 
-@pytest.mark.xfail(reason="BUG 1: for one user as well")
 def test_F6_a_deleted_chat_is_not_known_of_its_user(memory: Memory) -> None:
     say(memory.chat("a", user="ann", config=small()), "I live in Berlin.", 1)
     assert current(memory, "ann") == ["User lives in Berlin"]
@@ -342,8 +339,8 @@ def test_F9_adding_asking_and_recalling_at_once(url: str, memories: int) -> None
         chat = memory.chat(id, user="ann", config=small())
         for n in range(60):
             chat.add([user(f"The {id} crate {n} weighs {n} kilos."), assistant(f"I must send crate {n} to Anna.")])
-            if n % 20 == 19:
-                chat.rewind(chat.messages()[-3].id if memories == 1 else chat.messages()[-1].id)
+            if n % 20 == 19 and memories == 1:  # else another writer may have taken the message back
+                chat.rewind(chat.messages()[-3].id)
 
     def ask(memory: Memory, id: str) -> None:
         chat = memory.chat(id, user="ann", config=small())
