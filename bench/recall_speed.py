@@ -1,92 +1,151 @@
-"""What recall costs: python -m bench.recall_speed [--messages 10000]
+"""What recall costs, through the public API: python -m bench.recall_speed [--queries 200] [--small]
 
-Indexing, laying a stored chat out, and answering, on a long chat that repeats our own conversations with some of their words
-changed; and the bytes a message takes in the index.
+A chat of 10,000 messages and a user with 100,000 in ten chats, made of our own conversations with every tenth word changed.
+Timed: a search and a context of 2,000 tokens, also right after new messages; indexing; looking up whether a fact is
+known, among few and among a million. And what a message takes on disk.
 """
 
 from __future__ import annotations
 
 import argparse
 import random
-from dataclasses import replace
+import sqlite3
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
 from pathlib import Path
-from statistics import median, quantiles
-from time import perf_counter, process_time
+from statistics import median
+from time import perf_counter
 
-from bench.recall_data import OURS, Talk, load
-from infold.recall.corpus import Corpus
-from infold.recall.pack import pack
-from infold.recall.query import read
-from infold.recall.rank import rank
-from infold.recall.segment import Said, Segment, segment
-from infold.recall.vectors import WordLlamaEmbedder
+from bench.common import Figure, folder, report, tracked, url
+from bench.recall_data import OURS, load
+from infold import Chat, Memory
+from infold.facts import Saying, Statement
+from infold.ledger import derived
 
-BLOCK = 256
+AT_ONCE = 250
+MOST_MS, MOST_MS_USER, LEAST_RATE, MOST_BYTES, MOST_TIMES = 10.0, 50.0, 2000.0, 900.0, 1.5
+Wire = dict[str, object]
 
 
-def long_chat(talks: list[Talk], size: int) -> list[Said]:
-    """Messages of all conversations over and over, two speakers, every tenth word another one's."""
-    chance = random.Random(7)
-    every = [message for talk in talks for message in talk.messages]
+def messages(size: int, seed: int) -> Iterator[Wire]:
+    """A long chat of a user and an assistant."""
+    chance = random.Random(seed)
+    every = [message for talk in load(OURS) for message in talk.messages]
     pool = [word for message in every for word in message.text.split()]
-    found: list[Said] = []
     at = 1_600_000_000_000
     for number in range(size):
-        message = every[number % len(every)]
-        text = " ".join(chance.choice(pool) if chance.random() < 0.1 else word for word in message.text.split())
+        said = every[(number + 97 * seed) % len(every)].text.split()
+        text = " ".join(chance.choice(pool) if chance.random() < 0.1 else word for word in said)
         at += 36 * 3_600_000 if number % 25 == 0 else 30_000
-        found.append(replace(message, seq=number + 1, text=text, speaker=("Ann", "Bob")[number % 2], at=at))
-    return found
+        yield {"role": ("user", "assistant")[number % 2], "content": text, "created_at": at}
+
+
+def fill(chat: Chat, size: int, seed: int) -> None:
+    every = list(messages(size, seed))
+    for first in tracked(range(0, size, AT_ONCE), f"filling {chat.id}", size // AT_ONCE):
+        chat.add(every[first : first + AT_ONCE])
+
+
+def timed(work: Callable[[str], object], asked: Sequence[str]) -> list[float]:
+    spent: list[float] = []
+    for question in asked:
+        start = perf_counter()
+        work(question)
+        spent.append(1e3 * (perf_counter() - start))
+    return spent
+
+
+def indexing(memory: Memory, chat: Chat, path: Path) -> float:
+    """Messages a second that are indexed in bulk, on one thread."""
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("DELETE FROM recall_blocks")
+    made = chat.memory.cursor // derived.BLOCK * derived.BLOCK
+    start = perf_counter()
+    memory.recaller.index(chat._key)
+    return made / (perf_counter() - start)
+
+
+def known_facts(memory: Memory, key: int, sizes: Sequence[int]) -> list[float]:
+    """Microseconds to note a fact that is known already, among so many."""
+    spent: list[float] = []
+    added = 0
+    for size in sizes:
+        with memory.database.write() as connection:
+            while added < size:
+                derived.note_facts(connection, key, [_fact(added)])
+                added += 1
+        some = [_fact(number) for number in range(0, size, max(1, size // 2000))]
+        with memory.database.write() as connection:
+            start = perf_counter()
+            derived.note_facts(connection, key, some)
+            spent.append(1e6 * (perf_counter() - start) / len(some))
+    return spent
+
+
+def _fact(number: int) -> Statement:
+    said = (Saying(number, "many", number, f"m{number}", "user"),)
+    return Statement(f"User likes number {number}", "fact", "User", "", "", "", 1.0, "", "user", said)
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--data", type=Path, default=OURS)
-    parser.add_argument("--messages", type=int, default=10_000)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--queries", type=int, default=200)
+    parser.add_argument("--small", action="store_true", help="a tenth of everything, to see that it works")
     options = parser.parse_args()
-    talks = load(options.data)
-    start = perf_counter()
-    embedder = WordLlamaEmbedder()
-    embedder.near(["word"])
-    print(f"load the embedder           {1e3 * (perf_counter() - start):8.1f} ms")
-    said = long_chat(talks, options.messages)
-    start = perf_counter()
-    stored = [segment(said[at : at + BLOCK], embedder).to_bytes() for at in range(0, len(said), BLOCK)]
-    print(f"index, {BLOCK} at a time        {len(said) / (perf_counter() - start):8.0f} messages/s")
-    start = perf_counter()
-    for message in said[:1000]:
-        segment([message], embedder)
-    print(f"index, one by one           {1000 / (perf_counter() - start):8.0f} messages/s")
-    start = perf_counter()
-    corpus = Corpus()
-    for block in stored:
-        corpus.extend(Segment.from_bytes(block))
-    corpus.settle()
-    print(f"lay out {corpus.size:,} passages     {1e3 * (perf_counter() - start):8.1f} ms")
-    size = sum(map(len, stored)) / len(said)
-    print(
-        f"bytes a message             {size:8.1f} ({sum(len(m.text) for m in said) / len(said):.0f} characters of text)"
-    )
-    texts = {message.seq: message.text for message in said}
-    asked = [question.text for talk in talks for question in talk.questions]
+    share = 10 if options.small else 1
+    asked = [question.text for talk in load(OURS) for question in talk.questions]
     random.Random(7).shuffle(asked)
-    spent: dict[str, list[float]] = {"read": [], "rank": [], "pack": [], "all": [], "all, processor time": []}
-    for text in asked[: options.queries]:
-        busy = process_time()
-        t0 = perf_counter()
-        query = read(text, tuple(corpus.speakers), said[-1].at)
-        t1 = perf_counter()
-        ranked = rank(corpus, query, embedder)
-        t2 = perf_counter()
-        pack(ranked, texts, 2000)
-        t3 = perf_counter()
-        busy = process_time() - busy
-        for name, time in zip(spent, (t1 - t0, t2 - t1, t3 - t2, t3 - t0, busy), strict=True):
-            spent[name].append(1e3 * time)
-    print(f"first query                 {spent['all'][0]:8.1f} ms")
-    for name, times in spent.items():
-        print(f"{name:<28}{median(times):8.2f} ms p50 {quantiles(times, n=20)[-1]:8.2f} ms p95")
+    asked = asked[: options.queries]
+    with folder() as path, Memory(url(path / "one.db")) as memory:
+        chat = memory.chat("long")
+        fill(chat, 10_000 // share, 1)
+        memory.settle()
+        with closing(sqlite3.connect(path / "one.db")) as connection:
+            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        size = (path / "one.db").stat().st_size / (10_000 // share)
+        rate = indexing(memory, chat, path / "one.db")
+        first = timed(chat.recall, asked[:1])[0]
+        timed(chat.recall, asked[:20])
+        found = timed(lambda text: chat.recall(text, kinds=("message",)), asked)
+        every = timed(chat.recall, asked)
+        context = timed(lambda text: chat.context(text, max_tokens=2000), asked)
+        more = messages(2 * len(asked), 99)
+
+        def after_a_turn(text: str) -> None:
+            chat.recall(text, kinds=("message",))
+
+        grown: list[float] = []
+        for text in asked:
+            chat.add([next(more), next(more)])
+            grown += timed(after_a_turn, [text])
+    with folder() as path, Memory(url(path / "facts.db")) as memory:
+        few, many = known_facts(memory, memory.chat("many")._key, (1000, 1_000_000 // share))
+    with folder() as path, Memory(url(path / "user.db")) as memory:
+        for number in range(10):
+            fill(memory.chat(f"chat {number}", user="ann"), 10_000 // share, number)
+        memory.settle()
+        user = memory.user("ann")
+        first_user = timed(user.recall, asked[:1])[0]
+        of_user = timed(lambda text: user.recall(text, kinds=("message",)), asked)
+    report(
+        "recall_speed",
+        [
+            Figure("a search in a chat of 10,000 messages, p50", median(found), "ms", MOST_MS),
+            Figure("a search over 100,000 messages of a user, p50", median(of_user), "ms", MOST_MS_USER),
+            Figure("indexing a message, in bulk", 1e6 / rate, "µs", 1e6 / LEAST_RATE),
+            Figure("bytes a message, with facts, entities and indexes", size, "B", MOST_BYTES),
+            Figure("noting a known fact among a million, against a thousand", many / few, "x", MOST_TIMES),
+        ],
+        {
+            "first search of a process, ms": round(first, 1),
+            "first search over the user's messages, ms": round(first_user, 1),
+            "search over messages, facts, summaries and entities, p50 ms": round(median(every), 1),
+            "search right after two new messages, p50 ms": round(median(grown), 1),
+            "context of 2,000 tokens with recall, p50 ms": round(median(context), 1),
+            "noting a known fact among a million, µs": round(many, 1),
+            "messages indexed a second": round(rate),
+        },
+    )
 
 
 if __name__ == "__main__":

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 import re
-import time
 import tomllib
 from dataclasses import replace
 from datetime import datetime
@@ -332,33 +331,3 @@ def test_E8_a_line_shows_what_matters() -> None:
 
 
 ENDS = [f"{one}{other}" for one in "aeiou" for other in "bdfgklmnpr"]
-
-
-def many(number: int) -> list[Mention]:
-    chance = random.Random(8)
-    nouns = [f"{start}{end}" for start in ("gard", "invo", "serv", "tick", "post", "brid") for end in ENDS]
-    people = [f"Person{at}" for at in range(200)]
-    found: list[Mention] = []
-    for at in range(number):
-        place: dict[str, Any] = {"at": MONDAY + at * HOUR, "chat": f"c{at % 7}", "seq": at, "id": f"m{at}"}
-        who, what = chance.choice(people), f"{chance.choice(nouns)} {chance.choice(nouns)}"
-        name = f"Prepare the {what} for {who} in {chance.choice(nouns)}"
-        match at % 4:
-            case 0 | 1:
-                found.append(Mention("task", name, "open", links=(who,), **place))
-            case 2:
-                found.append(Mention("person", who, links=(name,), **place))
-            case _:
-                found.append(Mention("", f"I have prepared the {what} for {who}", "done", **place))
-    return found
-
-
-def test_E8_five_thousand_mentions_are_fast() -> None:
-    every = many(5000)
-    start = time.perf_counter()
-    found = resolve(every)
-    middle = time.perf_counter()
-    relevant(found, "What is left to do for Person17 and the poster?", 20)
-    end = time.perf_counter()
-    assert middle - start < 1.0
-    assert end - middle < 0.2

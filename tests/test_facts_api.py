@@ -285,7 +285,6 @@ def test_E8_an_extracted_entity_of_a_chat_can_be_removed(memory: Memory) -> None
     assert task.id in [one.id for one in other.entities]
 
 
-@pytest.mark.xfail(reason="BUG 14: names end before a combining mark")
 def test_E8_a_name_in_decomposed_letters_is_whole(memory: Memory) -> None:
     chat = told(memory, "My friend Zoë called me.", unicodedata.normalize("NFD", "My friend Zoë called me again."))
     assert [unicodedata.normalize("NFC", one.name) for one in chat.entities if one.kind == "person"] == ["Zoë"]

@@ -160,7 +160,7 @@ def test_D6_every_fold_knows_its_messages_and_can_be_written_again(memory: Memor
 
 def test_D6_drift_of_a_summary_by_somebody_else(url: str) -> None:
     def forgetful(_: str, messages: list[Any]) -> str:
-        return "## Decisions Made\n- " + messages[0]["content"].removeprefix("We decided to ").capitalize()
+        return "## Decisions Made\n- " + str(messages[0]["content"]).removeprefix("We decided to ").capitalize()
 
     with Memory(url, summarizer=forgetful) as memory:
         chat = memory.chat("a", config=preset("layered", facts_cap=0), context_window=50_000, wait=True)

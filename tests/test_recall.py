@@ -186,7 +186,7 @@ def test_D8_room_that_quotations_leave_is_given_back(memory: Memory, budget: int
     chat.add([user("I was born on 3 May 1990."), assistant("Noted."), *chatter(0, 4)])
     assert chat.memory.cursor > 4
     context = chat.context("When was I born?", max_tokens=budget)
-    whole = chat.context("When was I born?", max_tokens=50_000)
+    whole = chat.context("When was I born?", max_tokens=3000)
     assert whole.tokens < 400
     assert context.messages == whole.messages
     assert not context.explain().left_out
@@ -238,7 +238,6 @@ def block_of(memory: Memory, *texts: str) -> str:
     return block
 
 
-BUG_21 = pytest.mark.xfail(reason="BUG 21: a day is not recognised before other white space")
 LINES = [BEES, "The hive\n\nof the bees"]
 
 
@@ -247,7 +246,7 @@ LINES = [BEES, "The hive\n\nof the bees"]
     [
         *((texts, end) for texts in ([BEES], LINES) for end in ("\n", "\n  ")),
         *((LINES, end) for end in ("\r\n", " \n")),
-        *(pytest.param([BEES], end, marks=BUG_21) for end in ("\r\n", " \n")),
+        *(pytest.param([BEES], end) for end in ("\r\n", " \n")),
     ],
 )
 def test_F8_quotations_are_cut_out_however_lines_end(memory: Memory, texts: list[str], end: str) -> None:
@@ -256,7 +255,6 @@ def test_F8_quotations_are_cut_out_however_lines_end(memory: Memory, texts: list
     assert [line.strip() for line in kept.splitlines() if line.strip()] == ["Read this:", "That was it."]
 
 
-@pytest.mark.xfail(reason="BUG 22: the first ones end where the second do")
 def test_F8_what_stands_between_two_quotations_is_read(memory: Memory, tmp_path: Path) -> None:
     first = block_of(memory, BEES)
     with opened(tmp_path / "other.db") as other:
@@ -270,10 +268,9 @@ def test_F8_what_stands_between_two_quotations_is_read(memory: Memory, tmp_path:
 
 
 SMALL_TALK = ["Hello!", "Thanks!", "ok", "Good morning", "Hi there, how are you?", "So?", "??", "What?"]
-BUG_6 = pytest.mark.xfail(reason='BUG 6: "go" is searched for')
 
 
-@pytest.mark.parametrize("text", [*SMALL_TALK, pytest.param("Yes, go on.", marks=BUG_6)])
+@pytest.mark.parametrize("text", [*SMALL_TALK, pytest.param("Yes, go on.")])
 def test_D8_greetings_and_empty_words_recall_nothing(memory: Memory, text: str) -> None:
     chat = memory.chat("a", config=small())
     chat.add(

@@ -288,7 +288,7 @@ def test_a_larger_budget_shows_all_in_order() -> None:
     found = shown("piano", 10_000, said())
     assert [item.seq for item in found] == list(range(1, 13))
     assert all(item.whole for item in found)
-    assert render(found).startswith("2024-03-04:\nAnn: Morning!")
+    assert render(found).startswith("2024-03-04:\n#1 Ann: Morning!")
 
 
 def test_long_messages_are_shown_by_the_passage_that_matters() -> None:

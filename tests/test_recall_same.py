@@ -90,7 +90,6 @@ def test_D7_a_damaged_block_is_made_again(
     assert blocks(path)[: len(whole)] == whole  # repaired with the next fold
 
 
-@pytest.mark.xfail(reason="BUG 12: only the first one is noticed, and made again with the next fold")
 def test_D7_every_damaged_block_is_made_again(path: Path) -> None:
     whole = blocks(path)
     for number in (2, 3, 9):

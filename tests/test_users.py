@@ -132,12 +132,9 @@ OTHER_LAYERS = [
     ("My phone number is 555-1234.", "My phone number is 555-9876.", "555-1234"),
     ("My email is ann@old.example.", "My email is ann@new.example.", "old.example"),
 ]
-BUG_15 = pytest.mark.xfail(reason="BUG 15: only lines of the facts layer are taken out")
 
 
-@pytest.mark.parametrize(
-    ("before", "after", "gone"), [*OVERTAKEN, *(pytest.param(*case, marks=BUG_15) for case in OTHER_LAYERS)]
-)
+@pytest.mark.parametrize(("before", "after", "gone"), [*OVERTAKEN, *(pytest.param(*case) for case in OTHER_LAYERS)])
 def test_D3_what_another_chat_overtook_is_in_no_layer(memory: Memory, before: str, after: str, gone: str) -> None:
     old, new = (memory.chat(id, user="ann", config=small()) for id in "ab")
     say(old, before, 1)
@@ -384,7 +381,6 @@ def _ids(memory: Memory) -> list[str]:
     return [info.id for info in memory.chats()]
 
 
-@pytest.mark.xfail(reason="BUG 13: the keys of removed mentions are used again")
 def test_E8_what_another_memory_changes_is_seen(url: str) -> None:
     """What is kept in memory is read anew once another process has written, whatever it wrote."""
     with Memory(url) as one, Memory(url) as other:

@@ -151,16 +151,12 @@ def _conflict(fact: Fact, every: Sequence[Fact]) -> str:
 
 
 def _overtaken(own: Sequence[Fact], every: Sequence[Fact], items: Sequence[Item], chat: str) -> frozenset[str]:
-    """Items whose fact is current in its chat, but was superseded in another one."""
+    """Items that state a fact which holds in its chat, but was superseded in another one."""
     now = {fact.id: fact for fact in every}
-    gone: set[tuple[int, ...]] = set()
-    texts: set[str] = set()
+    gone: list[Fact] = []
     for fact in own:
         whole = now.get(fact.id)
         by = now.get(whole.superseded_by or "") if whole and whole.status == "superseded" else None
         if fact.status == "current" and by is not None and all(saying.chat != chat for saying in by.sources):
-            texts.add(fact.text)
-            gone.update((saying.seq,) for saying in fact.sources if saying.chat == chat)
-    return frozenset(
-        item.id for item in items if item.layer == FACT and (item.text in texts or (texts and item.sources in gone))
-    )
+            gone.append(fact)
+    return frozenset(items[at].id for at in facts.stating([item.text for item in items], gone)) if gone else frozenset()

@@ -349,7 +349,7 @@ class _Known:
 # Words of courtesy: they ask for nothing.
 _COURTESY = frozenset(
     "hello hi hey thanks thank ok okay yes yeah no nope great good morning evening afternoon night please sure fine cool nice "
-    "perfect bye welcome sorry well right alright lovely awesome today going hallo danke merci gracias hola bonjour".split()
+    "perfect bye welcome go continue sorry well right alright lovely awesome today going hallo danke merci gracias hola bonjour".split()
 )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 
 from infold.entities.given import EITHER, GIVEN
 from infold.folding.calendar import MONTHS, WEEKDAYS
@@ -81,6 +82,7 @@ _THING = re.compile(
 
 def people(sentence: str) -> list[str]:
     """Names of people, in order, each once: only such as are spoken of as people."""
+    sentence = unicodedata.normalize("NFC", sentence)  # an accent that stands apart would end a name
     found: dict[str, None] = {}
     for match in _NAME.finditer(sentence):
         if not match.start() and not _may_open(match[0], sentence[match.end() : match.end() + 4]):

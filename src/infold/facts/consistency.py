@@ -11,6 +11,22 @@ from infold.facts.statements import CURRENT, Fact, Statement
 from infold.facts.values import compatible
 
 
+def stating(texts: Sequence[str], facts: Sequence[Fact]) -> list[int]:
+    """Numbers of the texts that state one of some facts, in the same or in other words."""
+    known = {fact.text for fact in facts}
+    values = [base_key(fact.subject, fact.attribute, fact.value) for fact in facts if fact.attribute]
+    found: list[int] = []
+    for at, text in enumerate(texts):
+        keys = [base_key(slot.subject, slot.attribute, slot.value) for _, slot in slots_in(text)]
+        if text in known or any(
+            one.slot == other.slot and one.denies == other.denies and compatible(one.value, other.value)
+            for one in keys
+            for other in values
+        ):
+            found.append(at)
+    return found
+
+
 def contradictions(texts: Sequence[str], statements: Iterable[Statement]) -> list[tuple[int, Fact]]:
     """Numbers of the texts that state another value than a fact that holds, each with that fact.
 

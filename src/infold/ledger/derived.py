@@ -206,8 +206,8 @@ _user_pulse = Query(
     ).where(chats.c.user == P("of"))
 )
 _by_hand = Query(
-    select(func.count(), func.max(mentions.c.key)).where(
-        or_(mentions.c.user == P("of_user"), mentions.c.chat == P("of"))
+    select(func.count(), func.max(mentions.c.key), func.sum(mentions.c.at)).where(
+        or_(mentions.c.user == P("of_user"), and_(mentions.c.chat == P("of"), mentions.c.seq == 0))
     )
 )
 
@@ -251,7 +251,7 @@ def bump_user(connection: Connection, user: str) -> None:
 
 
 def by_hand(connection: Connection, key: int) -> tuple[Any, ...]:
-    """Changes whenever a chat's mentions do."""
+    """Changes whenever what was set by hand for a chat does."""
     found: tuple[Any, ...] = _by_hand(connection, of=key, of_user=None).fetchone()
     return found
 
