@@ -9,8 +9,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from infold import BudgetError, Chat, Memory, NotFoundError
-from infold.engine import assemble_context, select_hot_turns, select_related_entities
+from infold import BudgetError, Chat, Memory, NotFoundError, assemble_context
+from infold.engine import select_hot_turns, select_related_entities
 from infold.marks import ENTITIES_HEADER, POLICY_SNIPPET
 from tests.conftest import assistant, user, words
 

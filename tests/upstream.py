@@ -24,6 +24,7 @@ import subprocess
 import sys
 import threading
 import time
+import zlib
 from collections import deque
 from collections.abc import Sequence
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -35,7 +36,8 @@ from urllib.parse import urlsplit
 from tests.upstream_answers import PLAIN, VARIANTS, Asked, asked, content
 
 Step = dict[str, Any]
-APIS = ("/v1/chat/completions", "/v1/responses", "/v1/messages")
+EMBEDDINGS = "/v1/embeddings"
+APIS = ("/v1/chat/completions", "/v1/responses", "/v1/messages", EMBEDDINGS)
 CONTENTS = {"good", "null", "malformed", "truncated", "huge", "fenced", *PLAIN, *VARIANTS}
 STATUSES: dict[str, tuple[int, str, str]] = {
     "401": (401, "invalid_api_key", "Incorrect API key provided."),
@@ -167,8 +169,11 @@ class Handler(BaseHTTPRequestHandler):
             return self.drip()
         if name == "good:slow":
             self.until_closed(float(now.get("seconds", 1)))
-        request = asked(path, body)
-        answer = answered(path, body, request, name, self.server.cached(request.system))
+        if path == EMBEDDINGS:
+            answer = embedded(body)
+        else:
+            request = asked(path, body)
+            answer = answered(path, body, request, name, self.server.cached(request.system))
         return self.reset(json.dumps(answer).encode()) if name == "reset" else self.send(answer)
 
     def send(self, body: Any, status: int = 200, headers: dict[str, str] | None = None) -> None:
@@ -207,6 +212,22 @@ class Handler(BaseHTTPRequestHandler):
         self.wfile.write(raw[: len(raw) // 2])
         self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         os.close(self.connection.detach())
+
+
+def embedded(body: dict[str, Any]) -> dict[str, Any]:
+    """A vector a text: each word is a direction, so that texts that share words are near each other."""
+    rows = []
+    for at, text in enumerate(body["input"]):
+        vector = [0.01] * 32
+        for word in text.lower().split():
+            vector[zlib.crc32(word.strip(".,?!").encode()) % 32] += 1.0
+        rows.append({"object": "embedding", "index": at, "embedding": vector})
+    return {
+        "object": "list",
+        "model": body["model"],
+        "data": rows[::-1],
+        "usage": {"prompt_tokens": 1, "total_tokens": 1},
+    }
 
 
 def tokens(text: str) -> int:

@@ -32,6 +32,7 @@ _HOMES = {
     "SummaryRecord": "records",
     "summarize_memory": "folding.text",
     "summarize_conversation": "conversation",
+    "assemble_context": "engine",
     "SummarizationInput": "conversation",
     "SummarizeResult": "conversation",
     "Model": "models.spec",
@@ -68,6 +69,7 @@ if TYPE_CHECKING:
     from infold.conversation import SummarizationInput as SummarizationInput
     from infold.conversation import SummarizeResult as SummarizeResult
     from infold.conversation import summarize_conversation as summarize_conversation
+    from infold.engine import assemble_context as assemble_context
     from infold.entities.model import Entity as Entity
     from infold.errors import BudgetError as BudgetError
     from infold.errors import ClosedError as ClosedError

@@ -1,0 +1,105 @@
+"""Other embedders than the one inside: a server's, and the caller's own."""
+
+from __future__ import annotations
+
+import logging
+import sqlite3
+from contextlib import closing
+from typing import Any
+
+import numpy as np
+import pytest
+
+from infold import Chat, ConfigError, EmbedderError, Memory
+from tests.conftest import assistant, user
+from tests.upstream import Upstream, step
+
+FACT = "The spare key of the allotment hangs behind the blue barrel."
+
+
+def filled(memory: Memory, turns: int = 140) -> Chat:
+    chat = memory.chat("a", context_window=4000)
+    chat.add([user(FACT), assistant("I see.")])
+    for n in range(turns):
+        chat.add(
+            [user(f"Turn {n} speaks of harvest number {n} and of rain."), assistant(f"Reply {n} speaks of weather.")]
+        )
+    chat.settle()
+    return chat
+
+
+def name(upstream: Upstream) -> str:
+    return f"{upstream.url}#small-vectors"
+
+
+def test_D8_a_server_can_make_the_vectors(url: str, upstream: Upstream) -> None:
+    with Memory(url, embedder=name(upstream)) as memory:
+        chat = filled(memory)
+        hit = chat.recall("Where is the spare key?")[0]
+        assert hit.text == FACT
+        assert FACT in chat.context("Where is the spare key?", max_tokens=400).to("text")
+    asked = [entry["body"] for entry in upstream.requests() if entry["path"] == "/v1/embeddings"]
+    assert asked
+    assert all(body["model"] == "small-vectors" and len(body["input"]) <= 128 for body in asked)
+    with closing(sqlite3.connect(url.removeprefix("sqlite:///"))) as connection:
+        makers = {maker for (maker,) in connection.execute("SELECT maker FROM recall_blocks")}
+    assert len(makers) == 1
+    assert "small-vectors" in makers.pop()
+
+
+def test_D8_another_embedder_makes_the_index_anew(url: str, upstream: Upstream) -> None:
+    with Memory(url) as memory:
+        filled(memory)
+    with Memory(url, embedder=name(upstream)) as memory:
+        chat = memory.chat("a")
+        assert chat.recall("Where is the spare key?")[0].text == FACT
+        chat.settle()
+    with Memory(url) as memory:
+        assert memory.chat("a").recall("Where is the spare key?")[0].text == FACT
+
+
+@pytest.mark.parametrize("fault", ["500", "401", "html", "reset", "429"])
+def test_D8_a_server_that_fails_leaves_contexts_without_quotations(
+    url: str, upstream: Upstream, fault: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    with Memory(url, embedder=name(upstream)) as memory:
+        chat = filled(memory, turns=40)
+        upstream.script([step(fault, forever=True)])
+        with caplog.at_level(logging.WARNING, "infold"):
+            context = chat.context("Where is the spare key?", max_tokens=400)
+        assert context.sources["recalled"] == 0
+        assert 0 < context.tokens <= 400
+        assert "nothing is recalled" in caplog.text
+        assert "barrel" not in caplog.text
+        with pytest.raises(EmbedderError, match="small-vectors"):
+            chat.recall("Where is the spare key?")
+        upstream.script([])
+        assert chat.recall("Where is the spare key?")[0].text == FACT
+        assert chat.verify().ok
+
+
+class Letters:
+    """Counts letters: poor, but an embedder."""
+
+    def embed(self, texts: list[str]) -> Any:
+        found = np.zeros((len(texts), 26), np.float32)
+        for row, text in enumerate(texts):
+            for letter in text.lower():
+                if "a" <= letter <= "z":
+                    found[row, ord(letter) - 97] += 1
+        return found
+
+    def near(self, words: list[str]) -> list[list[tuple[str, float]]]:
+        return [[] for _ in words]
+
+
+def test_D8_any_object_with_two_methods_is_an_embedder(url: str) -> None:
+    with Memory(url, embedder=Letters()) as memory:
+        chat = filled(memory)
+        assert chat.recall("Where is the spare key?")[0].text == FACT
+
+
+@pytest.mark.parametrize("bad", [5, object(), "anthropic:claude", "nobody:x", "", "http://localhost:1/v1"])
+def test_what_is_no_embedder_is_refused(url: str, bad: Any) -> None:
+    with pytest.raises(ConfigError):
+        Memory(url, embedder=bad)
