@@ -20,7 +20,7 @@ from statistics import median
 
 from rich.progress import track
 
-from bench.common import console, folder, url
+from bench.common import Figure, console, folder, report, url
 from bench.recall_data import OURS, Evidence, Talk, load
 from infold import Chat, Context, Memory
 
@@ -146,6 +146,20 @@ def main() -> None:
     if options.json:
         print(json.dumps({"budgets": BUDGETS, "recall": figures, "questions": len(results), "ms": median(spent)}))
         return
+    missed = [100 - value for value in figures["all"]]
+    targets = [100 - floor for floor in FLOORS] if options.data else [None] * len(FLOORS)
+    report(
+        "recall",
+        [
+            Figure(f"evidence that a context of {budget:,} tokens misses", value, "%", target)
+            for budget, value, target in zip(BUDGETS, missed, targets, strict=True)
+        ],
+        {
+            "conversations": options.data.name if options.data else "bench/talks",
+            "questions": len(results),
+            "evidence shown, %, at " + "/".join(map(str, BUDGETS)): figures,
+        },
+    )
     print(f"{len(results)} questions; evidence shown, in percent, within so many tokens of context")
     print(f"{'':<28}" + "".join(f"{budget:>8}" for budget in BUDGETS))
     for name, values in figures.items():
