@@ -20,6 +20,7 @@ _HOMES = {
     "Item": "items",
     "Event": "ledger.rows",
     "Proof": "audit",
+    "Receipt": "forgetting",
     "Policy": "policy",
     "Settings": "presets",
     "SummarizationConfig": "presets",
@@ -79,6 +80,7 @@ if TYPE_CHECKING:
     from infold.errors import SummarizerError as SummarizerError
     from infold.errors import UnknownPresetError as UnknownPresetError
     from infold.folding.text import summarize_memory as summarize_memory
+    from infold.forgetting import Receipt as Receipt
     from infold.items import Item as Item
     from infold.ledger.rows import Event as Event
     from infold.memory import ChatInfo as ChatInfo

@@ -19,13 +19,20 @@ _KIND = {"facts": "fact", "goals": "goal", "decisions": "decision", "open": "com
 
 def note(connection: Connection, key: int, chat: str, messages: Sequence[Message]) -> None:
     """Note what some messages state, and what they say of entities."""
+    note_facts(connection, key, chat, messages)
+    for message in messages:
+        found = extract(message)  # read once: it is remembered
+        derived.note_mentions(connection, key, None, entities.read(message, found, chat))
+    if messages:
+        derived.set_read_to(connection, key, messages[-1].seq)
+
+
+def note_facts(connection: Connection, key: int, chat: str, messages: Sequence[Message]) -> None:
+    """Note once more what some messages state, as `note` did."""
     for message in messages:
         found = extract(message)
         if found:
             derived.note_facts(connection, key, facts.read(message, found, chat))
-        derived.note_mentions(connection, key, None, entities.read(message, found, chat))
-    if messages:
-        derived.set_read_to(connection, key, messages[-1].seq)
 
 
 def note_written(

@@ -215,6 +215,19 @@ def read_to(connection: Connection, key: int) -> tuple[int, int]:
 
 def forget_after(connection: Connection, key: int, seq: int) -> None:
     """Take back what was made of messages after a position."""
+    forget_facts(connection, key, seq)
+    _delete_mentions(connection, of=key, after=seq)
+    _delete_blocks(connection, of=key, after=seq)
+    next_epoch(connection, key)
+
+
+def next_epoch(connection: Connection, key: int) -> None:
+    """Tell everybody who made something of the messages of a chat that it is void."""
+    _next_epoch(connection, of=key)
+
+
+def forget_facts(connection: Connection, key: int, seq: int) -> None:
+    """Take back the facts of messages after a position."""
     for fact, text in _keyed_facts(connection, of=key).fetchall():
         try:
             every = json.loads(text)
@@ -225,9 +238,6 @@ def forget_after(connection: Connection, key: int, seq: int) -> None:
             _delete_fact(connection, of=fact)
         elif len(kept) < len(every):
             _set_sayings(connection, of=fact, to_sayings=canonical_json(kept))
-    _delete_mentions(connection, of=key, after=seq)
-    _delete_blocks(connection, of=key, after=seq)
-    _next_epoch(connection, of=key)
 
 
 def user_pulse(connection: Connection, user: str) -> tuple[Any, ...]:
