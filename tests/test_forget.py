@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from infold import Chat, Memory, MessageError, NotFoundError, Receipt, summarize_memory
+from infold import preset as policy
 from infold.folding.extractive import extract
 from infold.messages import Message, parse
 from infold.presets import PRESETS
@@ -23,6 +24,12 @@ from tests.formats_rules import check
 
 SECRET = "Zanzibarkowski"
 WINDOW = 1200
+
+
+def more(chat: Chat) -> None:
+    for number in range(20):
+        chat.add(user(words(10, f"m{number}")))
+        chat.add(assistant(words(10, f"r{number}")))
 
 
 def path_of(url: str) -> Path:
@@ -45,7 +52,8 @@ def conversation(turns: int = 30, at: int = 3) -> list[dict[str, Any]]:
 
 
 def filled(memory: Memory, preset: str, turns: int = 30, at: int = 3, **options: Any) -> Chat:
-    chat = memory.chat("c", preset=preset, context_window=WINDOW, **options)
+    config = policy(preset, chunk_tokens=800) if preset == "chunked" else policy(preset)
+    chat = memory.chat("c", config=config, context_window=WINDOW, **options)
     for message in conversation(turns, at):
         chat.add(message)
     chat.settle()
@@ -64,6 +72,11 @@ def assert_gone(url: str, *needles: str) -> None:
         data = file.read_bytes().lower() if file.exists() else b""
         for needle in needles:
             assert needle.lower().encode() not in data, file.name
+
+
+def ranges(chat: Chat) -> list[tuple[str, ...]]:
+    """What each record covers; rewrites cover nothing."""
+    return [tuple(record.original_message_ids) for record in chat.records if record.original_message_ids]
 
 
 def seen(chat: Chat) -> str:
@@ -100,7 +113,8 @@ def test_F6_a_forgotten_message_is_nowhere(url: str, preset: str, at: int) -> No
         chat = filled(memory, preset, at=at)
         assert SECRET in seen(chat)
         before = chat.memory
-        covered = [record.original_message_ids for record in chat.records]
+        covered = ranges(chat)
+        assert covered
         receipt = chat.forget("secret")
         assert isinstance(receipt, Receipt)
         assert receipt.messages == 1
@@ -108,7 +122,7 @@ def test_F6_a_forgotten_message_is_nowhere(url: str, preset: str, at: int) -> No
         assert_forgotten(memory, chat, url)
         chat.settle()
         assert chat.memory.cursor == before.cursor
-        assert [record.original_message_ids for record in chat.records] == covered
+        assert ranges(chat) == covered
         assert [m.seq for m in chat.messages()] == list(range(1, 61))
         stored = chat.messages()[2 * at]
         assert (stored.id, stored.role, stored.content) == ("secret", "user", FORGOTTEN)
@@ -125,11 +139,10 @@ def test_F6_memory_is_what_it_would_be_had_it_never_been_said(url: str, preset: 
     with open_memory(url) as memory, open_memory(f"sqlite:///{tmp_path / 'other.db'}") as other:
         chat = filled(memory, preset)
         chat.forget("secret")
-        never = other.chat("c", preset=preset, context_window=WINDOW)
-        ranges = [record.original_message_ids for record in chat.records]
+        never = other.chat("c", config=chat.policy, context_window=WINDOW)
         for message in conversation():
             never.add({**message, "content": FORGOTTEN} if message["id"] == "secret" else message)
-        if [record.original_message_ids for record in never.records] == ranges:  # the secret's length may move a cut
+        if ranges(never) == ranges(chat):  # the secret's length may move a cut
             assert chat.summary == never.summary
             assert {fact.text for fact in chat.facts} == {fact.text for fact in never.facts}
 
@@ -155,8 +168,7 @@ def test_F6_a_fact_said_twice_is_kept_for_the_other_message(url: str) -> None:
         chat = memory.chat("c", preset="rolling")
         chat.add(user("I am allergic to peanuts.", id="first"))
         chat.add(user("As I said, Quuxford told me so: I am allergic to peanuts.", id="second"))
-        for number in range(20):
-            chat.add(user(words(10, f"m{number}")))
+        more(chat)
         assert [len(fact.sources) for fact in chat.facts if "peanuts" in fact.text][:1]
         chat.forget("first")
         assert any("peanuts" in fact.text for fact in chat.facts)
@@ -223,6 +235,7 @@ def test_F6_a_person_with_a_name(url: str) -> None:
             chat.add(
                 user(f"I prefer hotel number {number}.", id=f"m{number}", name="Quuxford" if number == 2 else "Bob")
             )
+            chat.add(assistant("Noted."))
         assert "Quuxford" in str(chat.records)
         chat.forget("m2")
         assert "Quuxford" not in seen(chat)
@@ -232,11 +245,15 @@ def test_F6_a_person_with_a_name(url: str) -> None:
 def test_F6_rewinding_after_forgetting_gives_the_memory_of_then(url: str) -> None:
     with open_memory(url) as memory:
         chat = filled(memory, "rolling")
-        covered = [record.original_message_ids for record in chat.records]
+        twin = memory.chat("twin", preset="rolling", context_window=WINDOW)
+        for message in conversation():
+            twin.add(message)
         chat.forget("secret")
-        chat.rewind("a15")
-        assert chat.memory.cursor > 0
-        assert [record.original_message_ids for record in chat.records] == covered[: len(chat.records)]
+        assert chat.rewind("a15") == twin.rewind("a15")
+        assert len(ranges(chat)) > 2
+        assert ranges(chat) == ranges(twin)
+        twin.delete()
+        memory.database.scrub()
         assert_forgotten(memory, chat, url)
 
 
@@ -250,7 +267,7 @@ def test_F6_removed_entities_stay_removed(url: str) -> None:
         one = next(entity for entity in chat.entities if entity.kind == "person" and "Marta" in entity.name)
         chat.remove_entity(one.id)
         chat.forget("secret")
-        assert not any("Marta" in entity.name for entity in chat.entities)
+        assert one.id not in [entity.id for entity in chat.entities]
 
 
 # Pins and events -----------------------------------------------------------------------------------------
@@ -329,7 +346,11 @@ def test_D7_an_answer_that_read_it_is_thrown_away(url: str, fails: bool, at: int
 
     def summarizer(summary: str, messages: list[Message]) -> str:
         text = summarize_memory(summary, messages)
-        if any(SECRET in message.text for message in messages) or SECRET in summary or at == 28:
+        if (
+            any(SECRET in message.text for message in messages)
+            or SECRET in summary
+            or (at == 28 and not begun.is_set())
+        ):
             begun.set()
             assert go_on.wait(20)
             if fails:
@@ -408,16 +429,15 @@ def tool_chat(chat: Chat, form: str) -> list[str]:
     given = f'{{"name": "{SECRET}"}}'
     chat.add(user("Please look it up.", id="q"))
     if form == "chat":
-        chat.add({**call("k1", "k2", arguments=given, content=spoken), "id": "call", "reasoning_content": SECRET})
+        chat.add({**call("k1", "k2", arguments=given, content=spoken), "id": "call"})
         chat.add({**result("k1", f"{SECRET} found"), "id": "r1"})
         chat.add({**result("k2", "nothing"), "id": "r2"})
     elif form == "responses":
         chat.add({"type": "reasoning", "id": "rs1", "summary": [{"type": "summary_text", "text": SECRET}]})
         chat.add({"type": "function_call", "id": "call", "call_id": "k1", "name": "lookup", "arguments": given})
         chat.add({"type": "function_call_output", "call_id": "k1", "output": f"{SECRET} found", "id": "r1"})
-        chat.add(
-            {"type": "message", "id": "ms1", "role": "assistant", "content": [{"type": "output_text", "text": "Hm"}]}
-        )
+        said = [{"type": "output_text", "text": "Hm", "annotations": [], "logprobs": []}]
+        chat.add({"type": "message", "id": "ms1", "role": "assistant", "content": said, "status": "completed"})
     else:
         blocks = [
             {"type": "thinking", "thinking": SECRET, "signature": "s"}, {"type": "text", "text": spoken},
@@ -441,8 +461,7 @@ def test_D7_calls_stay_valid_in_every_format(url: str, form: str, folded: bool) 
         ids = tool_chat(chat, form)
         assert len(ids) >= 2
         if folded:
-            for number in range(20):
-                chat.add(user(words(10, f"m{number}")))
+            more(chat)
         every = [ids, *([id] for id in ids)] if not folded else [ids]
         for some in reversed(every):
             chat.forget(*some)
@@ -565,7 +584,7 @@ def test_D7_long_texts_and_blocks_leave_no_bytes(url: str, tool: bool) -> None:
     """Texts over many pages, and an index that was made of them."""
     with open_memory(url) as memory:
         chat = memory.chat("c", preset="rolling")
-        for number in range(140):
+        for number in range(90):
             if number == 30:
                 long = " ".join(f"{SECRET}{n} is a word" for n in range(3000))
                 if tool:
@@ -574,6 +593,7 @@ def test_D7_long_texts_and_blocks_leave_no_bytes(url: str, tool: bool) -> None:
                 else:
                     chat.add(user(long, id="secret"))
             chat.add(user(f"I prefer hotel Astor{number}."))
+            chat.add(assistant("Noted."))
         chat.settle()
         receipt = chat.forget("secret")
         assert receipt.blocks == 1
