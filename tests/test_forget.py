@@ -467,7 +467,7 @@ def test_D7_calls_stay_valid_in_every_format(url: str, form: str, folded: bool) 
             chat.forget(*some)
             context = chat.context()
             for format in ("chat", "responses", "anthropic"):
-                check(format, context.to(format))  # type: ignore[call-overload]
+                check(format, context.to(format))
         assert SECRET not in str(context.to("responses")) + str(context.to("anthropic")) + seen(chat)
         assert_forgotten(memory, chat, url)
 

@@ -15,6 +15,7 @@ from infold.items import LEAF, Candidate, Item, total_tokens
 from infold.layers import difference, is_kept, nominal, own_summary, without_outdated
 from infold.ledger import calls as store_calls
 from infold.ledger import derived, store
+from infold.ledger.erasure import last_forgetting
 from infold.ledger.rows import Event, FoldRow
 from infold.ledger.store import Connection
 from infold.messages import canonical_json
@@ -60,8 +61,8 @@ class Request:
     """Id of the record that they follow."""
     version: int
     """Of the chat's memory, when it was asked."""
-    epoch: int
-    """Of the chat: messages that were asked about were forgotten or taken back if it is another one now."""
+    forgotten: int
+    """The chat's last forgetting when it was asked: where there is a later one, the answer may tell what was forgotten."""
 
 
 def fold_instantly(
@@ -126,7 +127,7 @@ def request(connection: Connection, state: State, plan: Plan) -> Request:
     if not messages and _worn(state.policy, base):
         base = rebuild(base, store.leaves(connection, state.row.key), state.policy, state.row.folds + 1)
     job = Job(base, state.pins, tuple(messages), state.policy, state.row.folds + 1, depth)
-    return Request(job, first, last, replaced, parent, state.row.version, state.row.epoch)
+    return Request(job, first, last, replaced, parent, state.row.version, last_forgetting(connection, state.row.key))
 
 
 def _worn(policy: Policy, items: Sequence[Item]) -> bool:
@@ -147,7 +148,9 @@ def _unwritten(state: State) -> tuple[int, int, str | None]:
 def _still_asked(connection: Connection, state: State, asked: Request, last: int) -> bool:
     """Whether an answer can still be committed: memory is what it was, or has only grown by more extractive folds."""
     # A late result may have joined a call in the range since: the cut would split them.
-    if splits_unit(state.messages, last) or state.policy != asked.job.policy or state.row.epoch != asked.epoch:
+    if splits_unit(state.messages, last) or state.policy != asked.job.policy:
+        return False
+    if last_forgetting(connection, state.row.key) != asked.forgotten:
         return False
     if state.row.version == asked.version:
         return True

@@ -21,6 +21,7 @@ _redact = Query(
     .values(content=P("to_content"), body=P("to_body"), tokens=P("to_tokens"), sha256=P("to_sha256"))
 )
 _events = Query(select(events.c.key, events.c.data).where(events.c.chat == P("of")))
+_forgettings = Query(select(func.max(events.c.key)).where(events.c.chat == P("of"), events.c.type == "forgotten"))
 _set_event = Query(update(events).where(events.c.key == P("of")).values(data=P("to_data")))
 _mentions_at = Query(delete(mentions).where(mentions.c.chat == P("of"), mentions.c.seq == P("at")))
 _mentions_by_hand = Query(delete(mentions).where(mentions.c.user == P("of")))
@@ -50,6 +51,11 @@ def change_events(connection: Connection, key: int, change: Callable[[Mapping[st
             _set_event(connection, of=event, to_data=told)
             changed += 1
     return changed
+
+
+def last_forgetting(connection: Connection, key: int) -> int:
+    """Which was the last time that messages of a chat were forgotten; 0 for never."""
+    return int(_forgettings(connection, of=key).fetchone()[0] or 0)
 
 
 def delete_mentions_at(connection: Connection, key: int, seqs: Iterable[int]) -> int:
