@@ -25,6 +25,7 @@ _HOMES = {
     "Hit": "recall.hits",
     "Event": "ledger.rows",
     "Proof": "audit",
+    "Receipt": "forgetting",
     "Policy": "policy",
     "Settings": "presets",
     "SummarizationConfig": "presets",
@@ -91,6 +92,7 @@ if TYPE_CHECKING:
     from infold.errors import UnknownPresetError as UnknownPresetError
     from infold.facts.statements import Fact as Fact
     from infold.folding.text import summarize_memory as summarize_memory
+    from infold.forgetting import Receipt as Receipt
     from infold.items import Item as Item
     from infold.ledger.rows import Event as Event
     from infold.memory import ChatInfo as ChatInfo

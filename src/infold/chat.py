@@ -26,6 +26,7 @@ from infold.errors import (
 from infold.failpoints import reach
 from infold.fitting import assemble_for
 from infold.folder import fold_instantly, rewind
+from infold.forgetting import Receipt, forget_messages
 from infold.items import line_tokens
 from infold.ledger import store
 from infold.ledger.calls import all_calls
@@ -384,6 +385,19 @@ class Chat(Remembering):
         self._memory.emit([event])
         return removed
 
+    def forget(self, *message_ids: str) -> Receipt:
+        """Forget what messages said: in the ledger, where a mark takes its place, and in everything made of it.
+
+        Folds that read them are made again without a model; a model may rewrite them later. The database file is written
+        anew, which takes about a second for 100 MB.
+        """
+        receipt = forget_messages(self._memory, self, self._key, message_ids)
+        if receipt.messages:
+            self._memory.background.submit(self._index_job, self._make_index)
+            if not self._wait:
+                self._rewriter.soon()
+        return receipt
+
     def delete(self) -> None:
         """Remove the chat and everything derived from it."""
         self.settle()
@@ -406,7 +420,7 @@ class Chat(Remembering):
     def load(self, connection: Connection, cached: State | None) -> State:
         """This chat as it is now."""
         state = load(connection, self._key, cached)
-        if state is None:
+        if state is None or state.row.id != self.id:  # keys of deleted chats are used again
             raise NotFoundError(f"chat {self.id!r} was deleted")
         return state
 

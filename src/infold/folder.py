@@ -15,6 +15,7 @@ from infold.items import LEAF, Candidate, Item, total_tokens
 from infold.layers import difference, is_kept, nominal, own_summary, without_outdated
 from infold.ledger import calls as store_calls
 from infold.ledger import derived, store
+from infold.ledger.erasure import last_forgetting
 from infold.ledger.rows import Event, FoldRow
 from infold.ledger.store import Connection
 from infold.messages import canonical_json
@@ -60,6 +61,8 @@ class Request:
     """Id of the record that they follow."""
     version: int
     """Of the chat's memory, when it was asked."""
+    forgotten: int
+    """The chat's last forgetting when it was asked: where there is a later one, the answer may tell what was forgotten."""
 
 
 def fold_instantly(
@@ -77,7 +80,7 @@ def fold_instantly(
         return fold_extractive(state.items, found, policy, state.row.folds + 1)
 
     change = propose(plan.cut)
-    notes, begins = _duplicate(connection, state, [one for found in read[: plan.cut] for one in found])
+    notes, begins = duplicate(connection, state, [one for found in read[: plan.cut] for one in found])
     if notes:
         change = Change((), (), state.items)
     while shrunk := tighter(
@@ -98,7 +101,7 @@ def fold_instantly(
     return state, [event, *more]
 
 
-def _duplicate(connection: Connection, state: State, found: Sequence[Candidate]) -> tuple[dict[str, Any], bytes | None]:
+def duplicate(connection: Connection, state: State, found: Sequence[Candidate]) -> tuple[dict[str, Any], bytes | None]:
     """Whether the leaf of these statements would say just what an earlier one says: then it is skipped, and what it covers
     counts as covered by that one. Also how it begins, for later ones to be compared with."""
     policy = state.policy
@@ -124,7 +127,7 @@ def request(connection: Connection, state: State, plan: Plan) -> Request:
     if not messages and _worn(state.policy, base):
         base = rebuild(base, store.leaves(connection, state.row.key), state.policy, state.row.folds + 1)
     job = Job(base, state.pins, tuple(messages), state.policy, state.row.folds + 1, depth)
-    return Request(job, first, last, replaced, parent, state.row.version)
+    return Request(job, first, last, replaced, parent, state.row.version, last_forgetting(connection, state.row.key))
 
 
 def _worn(policy: Policy, items: Sequence[Item]) -> bool:
@@ -146,6 +149,8 @@ def _still_asked(connection: Connection, state: State, asked: Request, last: int
     """Whether an answer can still be committed: memory is what it was, or has only grown by more extractive folds."""
     # A late result may have joined a call in the range since: the cut would split them.
     if splits_unit(state.messages, last) or state.policy != asked.job.policy:
+        return False
+    if last_forgetting(connection, state.row.key) != asked.forgotten:
         return False
     if state.row.version == asked.version:
         return True
@@ -241,11 +246,11 @@ def _relative(items: Sequence[Item], current: Sequence[Item]) -> Change:
     )
 
 
-def _roll_up(connection: Connection, state: State, clock: Clockwork) -> tuple[State, list[Event]]:
-    """Merge leaves into the long summary where the policy says so."""
+def rolled_up(connection: Connection, state: State) -> tuple[Change, dict[str, Any], list[dict[str, str]]] | None:
+    """Leaves merged into the long summary where the policy says so: the change, its notes, and lines that facts contradict."""
     policy = state.policy
     if not policy.leaf_cap:
-        return state, []
+        return None
     leaves: list[int] = []
     for fold in state.folds:
         if fold.kind == "rollup":
@@ -261,18 +266,29 @@ def _roll_up(connection: Connection, state: State, clock: Clockwork) -> tuple[St
     )
     merged = leaves[policy.rollup_keep :]
     if not due or not merged:
-        return state, []
+        return None
     change = roll_up(state.items, merged, policy, state.row.folds + 1)
     statements, _ = derived.facts_of_chat(connection, state.row.key)
     found = difference(change, state.items, statements)
     change = without_outdated(change, found, state.row.id)
-    notes: dict[str, Any] = {"redundant": True} if found.redundant else {}
+    return (
+        change,
+        {"redundant": True} if found.redundant else {},
+        [{"item": item.id, "fact": fact.id} for item, fact in found.contradicted],
+    )
+
+
+def _roll_up(connection: Connection, state: State, clock: Clockwork) -> tuple[State, list[Event]]:
+    """Commit the roll-up that is due, if any."""
+    found = rolled_up(connection, state)
+    if found is None:
+        return state, []
+    change, notes, flagged = found
     state, event = commit(
         connection, state, change, "rollup", state.marks, clock, author=EXTRACTIVE, kind="rollup", notes=notes
     )
     events = [event]
-    if found.contradicted:
-        flagged = [{"item": item.id, "fact": fact.id} for item, fact in found.contradicted]
+    if flagged:
         events.append(
             noted(connection, state, "consistency", {"fold": state.row.folds, "contradicted": flagged}, clock)
         )
@@ -319,7 +335,7 @@ def commit(
         duration=max(0, now - started) if started is not None else 0, request_tokens=before.request_tokens,
         context_window=before.context_window, active=before.active, tokens=total_tokens(change.items), marks=marks_json(marks),
         removed=canonical_json(change.removed),
-        sources_sha256=_sources_hash(connection, row.key, first, last) if covers else GENESIS, hash=b"",
+        sources_sha256=sources_hash(connection, row.key, first, last) if covers else GENESIS, hash=b"",
         model=written.model if written else None, prompt=written.prompt if written else None,
         narrative=written.narrative if written else None,
         notes=canonical_json(notes) if notes else None, nominal=begins,
@@ -411,7 +427,8 @@ def _place(state: State, kind: str, replaced: int) -> tuple[str | None, int]:
     return parent, records[0].depth + 1 if records else 0
 
 
-def _sources_hash(connection: Connection, key: int, first: int, last: int) -> bytes:
+def sources_hash(connection: Connection, key: int, first: int, last: int) -> bytes:
+    """Hash over the messages that a fold covers."""
     return hashlib.sha256(b"".join(store.message_hashes(connection, key, first, last))).digest()
 
 

@@ -19,13 +19,20 @@ _KIND = {"facts": "fact", "goals": "goal", "decisions": "decision", "open": "com
 
 def note(connection: Connection, key: int, chat: str, messages: Sequence[Message]) -> None:
     """Note what some messages state, and what they say of entities."""
+    note_facts(connection, key, chat, messages)
+    for message in messages:
+        found = extract(message)  # read once: it is remembered
+        derived.note_mentions(connection, key, None, entities.read(message, found, chat))
+    if messages:
+        derived.set_read_to(connection, key, messages[-1].seq)
+
+
+def note_facts(connection: Connection, key: int, chat: str, messages: Sequence[Message]) -> None:
+    """Note what some messages state; of what is noted already, nothing changes."""
     for message in messages:
         found = extract(message)
         if found:
             derived.note_facts(connection, key, facts.read(message, found, chat))
-        derived.note_mentions(connection, key, None, entities.read(message, found, chat))
-    if messages:
-        derived.set_read_to(connection, key, messages[-1].seq)
 
 
 def note_written(
@@ -57,9 +64,8 @@ def catch_up(connection: Connection, key: int, chat: str) -> bool:
 
 def rewound(connection: Connection, key: int, chat: str, cursor: int) -> None:
     """Take back what was noted of messages after a position."""
-    for seq in sorted(derived.forget_after(connection, key, cursor)):
-        for message in store.messages_between(connection, key, seq, seq):
-            derived.note_facts(connection, key, facts.read(message, extract(message), chat))
+    again = derived.forget_after(connection, key, cursor)
+    note_facts(connection, key, chat, store.messages_at(connection, key, sorted(again)))
     upto, _ = derived.read_to(connection, key)
     derived.set_read_to(connection, key, min(upto, cursor))
 
@@ -72,6 +78,6 @@ def repair(connection: Connection, damaged: Sequence[derived.Damaged]) -> None:
             continue
         derived.delete_facts(connection, row.key, [digest for of, digest in damaged if of == chat])
         for first in range(1, row.read_to + 1, BATCH):
-            for message in store.messages_between(connection, row.key, first, min(row.read_to, first + BATCH - 1)):
-                derived.note_facts(connection, row.key, facts.read(message, extract(message), chat))
+            last = min(row.read_to, first + BATCH - 1)
+            note_facts(connection, row.key, chat, store.messages_between(connection, row.key, first, last))
         store.bump(connection, row.key)

@@ -14,6 +14,7 @@ from infold.failpoints import reach
 from infold.folder import EXTRACTIVE, Clockwork, LostRaceError, Request, fold_instantly, fold_written, noted, request
 from infold.items import FACT
 from infold.ledger import calls as store
+from infold.ledger.erasure import last_forgetting
 from infold.ledger.rows import Event
 from infold.ledger.store import Connection
 from infold.models.errors import TransportError
@@ -185,6 +186,8 @@ class Rewriter:
                             events.append(self._diagnosis(connection, state, written.failure, plan))
                         self._chat.cache = state
                 except LostRaceError:
+                    with self._chat.reading() as (connection, state):
+                        self._is_void(connection, state, asked, log)
                     continue
                 except DatabaseError:
                     raise
@@ -194,6 +197,14 @@ class Rewriter:
                 folded, log = True, Log()
                 if force or self._wait:  # one fold a cycle
                     return True
+
+    def _is_void(self, connection: Connection, state: State, asked: Request, log: Log) -> bool:
+        """Whether messages were forgotten since: then nothing that may quote them is kept."""
+        if last_forgetting(connection, state.row.key) == asked.forgotten:
+            return False
+        log.verdicts.clear()
+        self._memory.answers.forget(self._chat.id)
+        return True
 
     def _note_calls(self, log: Log) -> None:
         """Keep account of calls whose answer came too late for any fold."""
@@ -253,9 +264,11 @@ class Rewriter:
         with self._chat.writing() as (connection, state):
             policy = state.policy
             store.insert_calls(connection, state.row.key, log.calls, None)
+            void = self._is_void(connection, state, asked, log)
+            told = LostRaceError("messages were forgotten meanwhile") if void else error
             events = [noted(connection, state, "gate", verdict, clock) for verdict in log.verdicts]
             if decided is not None or not isinstance(error, NobodyLeftError):  # a rewrite can wait in silence
-                events.append(self._diagnosis(connection, state, error, plan))
+                events.append(self._diagnosis(connection, state, told, plan))
             made: list[Event] = []
             again, marks = None, replace(state.marks, seen=max(state.marks.seen, decided.seen if decided else 0))
             if policy.fallback == EXTRACTIVE and not policy.abort_on_failure and not self._upgrades(policy):

@@ -132,8 +132,10 @@ def load(connection: Connection, key: int, cached: State | None) -> State | None
     now = store.pulse(connection, key)
     if now is None:
         return None
-    version, last_seq, users, marks = now
-    if cached is None or cached.row.version != version or cached.row.last_seq > last_seq:
+    version, last_seq, users, marks, epoch = now
+    # Another epoch under the same version is another chat, under the key of a deleted one.
+    same = cached is not None and cached.row.version == version and cached.row.epoch == epoch
+    if cached is None or not same or cached.row.last_seq > last_seq:
         row = store.chat_by_key(connection, key)
         return _read(connection, row) if row else None
     row = cached.row

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from infold.entities import Entity
 from infold.finding import Facts, find, put_entity, take_entity
+from infold.forgetting import Receipt, forget_user
 from infold.recall.hits import KINDS, Hit
 
 if TYPE_CHECKING:
@@ -61,3 +62,7 @@ class User:
     ) -> list[Hit]:
         """What was said in the chats of this user (or in one of them) that answers a query, best first."""
         return find(self._memory, query, user=self.name, chat=chat, limit=limit, kinds=kinds, since=since, until=until)
+
+    def forget(self) -> Receipt:
+        """Forget the person: all chats of the user, everything made of them, and the entities set by hand."""
+        return forget_user(self._memory, self.name)

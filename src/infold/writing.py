@@ -130,6 +130,11 @@ class Answers:
     def refused(self, *key: str) -> bool:
         return key in self._kept and self._kept[key] is None
 
+    def forget(self, chat: str) -> None:
+        """Drop what was answered for a chat."""
+        for key in [key for key in self._kept.copy() if key[0] == chat]:
+            self._kept.pop(key, None)
+
     def put(self, *key: str, proposal: Proposal | None) -> None:
         self._kept[key] = proposal
         while len(self._kept) > self.MOST:

@@ -238,6 +238,10 @@ class _Known:
         self._found: OrderedDict[bytes, Evidence] = OrderedDict()
         self._lock = threading.Lock()
 
+    def forget(self) -> None:
+        with self._lock:
+            self._found.clear()
+
     def of(self, message: Message) -> Evidence:
         key = message.sha256
         with self._lock:
@@ -270,6 +274,11 @@ _known = _Known(_KEPT)
 def evidence_of(message: Message) -> Evidence:
     """What a message is evidence for; known for the messages seen last."""
     return _known.of(message)
+
+
+def forget_evidence() -> None:
+    """Drop what is known of messages."""
+    _known.forget()
 
 
 @functools.lru_cache(maxsize=2048)

@@ -70,6 +70,11 @@ def extract(message: Message) -> list[Candidate]:
     return [*found]
 
 
+def forget_read() -> None:
+    """Drop what was read so far."""
+    _read.clear()
+
+
 _MOST_READ = 4096
 _read: dict[tuple[object, ...], tuple[Candidate, ...]] = {}
 

@@ -152,6 +152,12 @@ def _basis(
     return basis
 
 
+def forget_bases() -> None:
+    """Drop what judgements were based on so far."""
+    with _lock:
+        _bases.clear()
+
+
 def _key(message: Message) -> Hashable:
     """What tells a message from another: cheaper than its hash where it is only text."""
     if message.plain:

@@ -29,6 +29,7 @@ from infold.ledger.schema import HEAD
 
 APPLICATION_ID = 0x1F01D  # in the file's header: this is an infold database
 BUSY_TIMEOUT = 30.0  # seconds to wait for another writer
+SCRUB_TIMEOUT = 2000  # milliseconds to wait for readers when the log is emptied
 MIGRATIONS = Path(__file__).parent / "migrations"
 
 # In WAL mode NORMAL loses nothing when a process dies at any instant; only a power cut or a crash of the operating
@@ -108,6 +109,7 @@ class Database:
         if "max_page_count" in self.options:
             connection.execute(f"PRAGMA max_page_count = {int(self.options['max_page_count'])}")
         connection.execute("PRAGMA temp_store = MEMORY")
+        connection.execute("PRAGMA secure_delete = ON")  # what is deleted is overwritten
 
     def _state(self) -> str:
         """ "current", "old" (an earlier infold's) or "new" (empty); other people's files raise."""
@@ -157,6 +159,28 @@ class Database:
     def write(self) -> Transaction:
         """One transaction: all of it is written, or nothing."""
         return Transaction(self, "BEGIN IMMEDIATE")
+
+    def scrub(self) -> bool:
+        """Write the file anew, and empty its log: neither keeps a trace of what was deleted.
+
+        False where that could not be done, for another process reads or the disk is full.
+        """
+        with self.lock:
+            if self.closed:
+                return False
+            connection = self.connection
+            try:
+                # Rows that moved may have left copies in the free space of pages; a file that is written anew has none.
+                connection.execute("PRAGMA temp_store = FILE")  # it may be larger than what fits into memory
+                connection.execute("VACUUM")
+                connection.execute(f"PRAGMA busy_timeout = {SCRUB_TIMEOUT}")
+                busy, _, _ = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+                return not busy
+            except sqlite3.Error:
+                return False
+            finally:
+                connection.execute(f"PRAGMA busy_timeout = {int(1000 * BUSY_TIMEOUT)}")
+                connection.execute("PRAGMA temp_store = MEMORY")
 
     def close(self) -> None:
         with self.lock:

@@ -225,6 +225,20 @@ def read_to(connection: Connection, key: int) -> tuple[int, int]:
 def forget_after(connection: Connection, key: int, seq: int) -> set[int]:
     """Take back what was made of messages after a position; of facts that earlier ones state too, nothing is left either:
     the positions of those messages are given back, to be read again."""
+    again = forget_facts(connection, key, seq)
+    _delete_mentions(connection, of=key, after=seq)
+    _delete_blocks(connection, of=key, after=seq)
+    next_epoch(connection, key)
+    return again
+
+
+def next_epoch(connection: Connection, key: int) -> None:
+    """Tell everybody who made something of the messages of a chat that it is void."""
+    _next_epoch(connection, of=key)
+
+
+def forget_facts(connection: Connection, key: int, seq: int) -> set[int]:
+    """Take back the facts that messages after a position state; and where earlier ones state them too, their positions."""
     again: set[int] = set()
     for fact, text in _keyed_facts(connection, of=key).fetchall():
         try:
@@ -234,9 +248,6 @@ def forget_after(connection: Connection, key: int, seq: int) -> set[int]:
         if max(seqs) > seq:
             _delete_fact(connection, of=fact)
             again.update(one for one in seqs if one <= seq)
-    _delete_mentions(connection, of=key, after=seq)
-    _delete_blocks(connection, of=key, after=seq)
-    _next_epoch(connection, of=key)
     return again
 
 

@@ -59,7 +59,11 @@ def _insert(table: Any) -> Query:
 
 _chat_by_id = Query(select(chats).where(chats.c.id == P("id")))
 _chat_by_key = Query(select(chats).where(chats.c.key == P("key")))
-_pulse = Query(select(chats.c.version, chats.c.last_seq, chats.c.users, chats.c.marks).where(chats.c.key == P("key")))
+_pulse = Query(
+    select(chats.c.version, chats.c.last_seq, chats.c.users, chats.c.marks, chats.c.epoch).where(
+        chats.c.key == P("key")
+    )
+)
 _insert_chat = _insert(chats)
 _all_chats = Query(select(chats).order_by(chats.c.created_at, chats.c.key))
 _touch = Query(
@@ -102,9 +106,9 @@ def chat_by_key(connection: Connection, key: int) -> ChatRow | None:
     return ChatRow(*row) if row else None
 
 
-def pulse(connection: Connection, key: int) -> tuple[int, int, int, str] | None:
-    """Version, newest position, user messages and marks: what changes between two folds."""
-    row: tuple[int, int, int, str] | None = _pulse(connection, key=key).fetchone()
+def pulse(connection: Connection, key: int) -> tuple[int, int, int, str, int] | None:
+    """Version, newest position, user messages and marks: what changes between two folds; and the epoch."""
+    row: tuple[int, int, int, str, int] | None = _pulse(connection, key=key).fetchone()
     return row
 
 

@@ -1,0 +1,177 @@
+"""Forgetting messages and people: taken out of the ledger and of everything that was made of it, for good."""
+
+from __future__ import annotations
+
+import functools
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING
+
+from infold.errors import MessageError, NotFoundError
+from infold.failpoints import reach
+from infold.folding.evidence import forget_evidence
+from infold.folding.extractive import forget_read
+from infold.folding.gate import forget_bases
+from infold.ledger import derived, erasure, store
+from infold.ledger.rows import ChatRow, Event
+from infold.ledger.store import Connection
+from infold.messages import Message
+from infold.noting import repair
+from infold.redaction import all_text, quotes, redacted, without_quotations
+from infold.refolding import first_that_read, refold
+
+if TYPE_CHECKING:
+    from infold.chat import Chat
+    from infold.memory import Memory
+    from infold.state import State
+
+_Cached = functools._lru_cache_wrapper
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """What was forgotten, as numbers."""
+
+    at: int
+    """When, in milliseconds since 1970."""
+    messages: int = 0
+    """Messages whose words are gone; those that were forgotten before do not count."""
+    folds: int = 0
+    """Folds that were made again from what is left; for a user, those that were removed."""
+    items: int = 0
+    """Lines of memory, past ones too, that were removed; what the folds made again is not counted."""
+    facts: int = 0
+    """Facts that nothing states any more."""
+    mentions: int = 0
+    """Mentions of entities that were removed."""
+    blocks: int = 0
+    """Blocks of the recall index that were removed."""
+    events: int = 0
+    """Events that may have quoted messages: the quotations were removed; for a user, the events."""
+    pins: int = 0
+    """Pins that were removed because they say what a message said."""
+    chats: int = 0
+    """Chats that were removed."""
+    clean: bool = True
+    """Whether the database file was written anew too. False where another process kept it from that, or the disk was full:
+    then bytes may be left in the file's free space, or in its log, until the next forgetting or VACUUM."""
+
+
+def forget_messages(memory: Memory, chat: Chat, key: int, ids: Sequence[str]) -> Receipt:
+    """Forget messages of a chat, all in one transaction."""
+    clock = memory.clockwork
+    if any(not isinstance(id, str) for id in ids):
+        raise MessageError('forget takes the ids of messages: chat.forget("m1", "m2"), or chat.forget(*ids)')
+    events: list[Event] = []
+    with chat.writing() as (connection, state):
+        known = [_known(connection, key, id) for id in dict.fromkeys(ids)]
+        fresh = [message for message in known if redacted(message) != message]
+        receipt = Receipt(clock.now())
+        if fresh:
+            receipt = _forget(memory, connection, state, fresh, receipt)
+            counts = {name: n for name, n in asdict(receipt).items() if name not in ("at", "chats", "clean")}
+            told = {**counts, "messages": [message.id for message in fresh]}
+            events.append(Event("forgotten", receipt.at, told, state.row.id))
+            store.insert_event(connection, key, events[0])
+            reach("forget.recorded")
+        chat.cache = None
+    reach("forget.committed")
+    _forget_cached(memory, key, chat.id)
+    receipt = replace(receipt, clean=memory.database.scrub() if known else True)
+    memory.emit(events)
+    return receipt
+
+
+def _known(connection: Connection, key: int, id: str) -> Message:
+    message = store.message_by_id(connection, key, id)
+    if message is None:
+        raise NotFoundError(f"this chat has no message {id[:200]!r}; nothing was forgotten. chat.messages() lists them")
+    return message
+
+
+def _forget(memory: Memory, connection: Connection, state: State, gone: Sequence[Message], receipt: Receipt) -> Receipt:
+    key, seqs = state.row.key, [message.seq for message in gone]
+    facts = erasure.digests(connection, key)
+    for message in gone:
+        erasure.redact(connection, key, redacted(message))
+    reach("forget.redacted")
+    said = [all_text(message) for message in gone]
+    pins = [pin for pin in state.pins if any(quotes(pin.text, text) for text in said)]
+    for pin in pins:
+        store.delete_pin(connection, key, pin.id)
+    mentions = erasure.delete_mentions_at(connection, key, seqs)
+    blocks = erasure.delete_blocks_of(connection, key, seqs)
+    events = erasure.change_events(connection, key, without_quotations)
+    folds = store.all_folds(connection, key)
+    n = first_that_read(folds, seqs)
+    items = rebuilt = 0
+    if n is not None:
+        items = erasure.items_since(connection, key, n)
+        rebuilt = refold(connection, state, folds, n, memory.clockwork)
+        reach("forget.refolded")
+        _, damaged = derived.facts_of_chat(connection, key)
+        if damaged:  # nobody knows whose words they hold
+            repair(connection, damaged)
+    store.bump(connection, key)
+    derived.next_epoch(connection, key)
+    left = erasure.digests(connection, key)
+    return replace(
+        receipt, messages=len(gone), folds=rebuilt, items=items, facts=len(facts - left), mentions=mentions,
+        blocks=blocks, events=events, pins=len(pins),
+    )  # fmt: skip
+
+
+def forget_user(memory: Memory, user: str) -> Receipt:
+    """Forget a user: every chat, and what was set by hand."""
+    with memory.database.read() as connection:
+        rows = _chats_of(connection, user)
+    for row in rows:  # a fold that is being written would have nowhere to go
+        memory.background.settle(row.id)
+    sums: dict[str, int] = {}
+    with memory.database.write() as connection:
+        rows = _chats_of(connection, user)
+        for row in rows:
+            for name, count in erasure.counted(connection, row.key).items():
+                sums[name] = sums.get(name, 0) + count
+            store.delete_chat(connection, row.key)
+            reach("forget.deleted")
+        by_hand = erasure.delete_mentions_by_hand(connection, user)
+    for row in rows:
+        _forget_cached(memory, row.key, row.id)
+    if not rows:
+        _forget_cached(memory, 0, "")
+    return Receipt(
+        memory.clockwork.now(),
+        messages=sums.get("messages", 0),
+        folds=sums.get("folds", 0),
+        items=sums.get("items", 0),
+        facts=sums.get("facts", 0),
+        mentions=sums.get("mentions", 0) + by_hand,
+        blocks=sums.get("recall_blocks", 0),
+        events=sums.get("events", 0),
+        pins=sums.get("pins", 0),
+        chats=len(rows),
+        clean=memory.database.scrub(),
+    )
+
+
+def _chats_of(connection: Connection, user: str) -> list[ChatRow]:
+    rows = (store.chat_by_key(connection, key) for key in derived.chats_of_user(connection, user))
+    return [row for row in rows if row is not None]
+
+
+def _forget_cached(memory: Memory, key: int, chat: str) -> None:
+    """Drop what this process keeps in memory of a chat; other handles and processes notice by themselves."""
+    memory.answers.forget(chat)
+    memory.knowledge.forget(key)
+    memory.recaller.forget(key)
+    forget_read()
+    forget_bases()
+    forget_evidence()
+    for name, module in list(sys.modules.items()):
+        if name.startswith("infold."):
+            for value in list(vars(module).values()):
+                # Those without a bound keep what belongs to infold, not what passes through it.
+                if isinstance(value, _Cached) and value.cache_parameters()["maxsize"] is not None:
+                    value.cache_clear()

@@ -1,0 +1,92 @@
+"""Statements that take out what was forgotten. Callers hold the transaction."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from sqlalchemy import bindparam as P  # noqa: N812  as in `store`
+from sqlalchemy import delete, func, select, update
+
+from infold.ledger.database import Query
+from infold.ledger.derived import BLOCK, drop_block
+from infold.ledger.schema import events, facts, folds, items, mentions, messages, pins, recall_blocks
+from infold.ledger.store import Connection
+from infold.messages import Message, canonical_json
+
+_redact = Query(
+    update(messages)
+    .where(messages.c.chat == P("of"), messages.c.seq == P("at"))
+    .values(content=P("to_content"), body=P("to_body"), tokens=P("to_tokens"), sha256=P("to_sha256"))
+)
+_events = Query(select(events.c.key, events.c.data).where(events.c.chat == P("of")))
+_forgettings = Query(select(func.max(events.c.key)).where(events.c.chat == P("of"), events.c.type == "forgotten"))
+_set_event = Query(update(events).where(events.c.key == P("of")).values(data=P("to_data")))
+_mentions_at = Query(delete(mentions).where(mentions.c.chat == P("of"), mentions.c.seq == P("at")))
+_mentions_by_hand = Query(delete(mentions).where(mentions.c.user == P("of")))
+_digests = Query(select(facts.c.digest).where(facts.c.chat == P("of")))
+_born = Query(select(func.count()).where(items.c.chat == P("of"), items.c.born >= P("at")))
+_blocks = Query(select(recall_blocks.c.first_seq).where(recall_blocks.c.chat == P("of")))
+_counts = {
+    table.name: Query(select(func.count()).where(table.c.chat == P("of")))
+    for table in (messages, folds, items, facts, mentions, recall_blocks, events, pins)
+}
+
+
+def redact(connection: Connection, key: int, message: Message) -> None:
+    """Write a message in the place of what it was."""
+    _redact(
+        connection, of=key, at=message.seq, to_content=message.content if isinstance(message.content, str) else None,
+        to_body=message.body, to_tokens=message.tokens, to_sha256=message.sha256,
+    )  # fmt: skip
+
+
+def change_events(connection: Connection, key: int, change: Callable[[Mapping[str, Any]], dict[str, Any]]) -> int:
+    """Rewrite what the events of a chat tell; how many were changed."""
+    changed = 0
+    for event, text in _events(connection, of=key).fetchall():
+        told = canonical_json(change(json.loads(text)))
+        if told != text:
+            _set_event(connection, of=event, to_data=told)
+            changed += 1
+    return changed
+
+
+def last_forgetting(connection: Connection, key: int) -> int:
+    """Which was the last time that messages of a chat were forgotten; 0 for never."""
+    return int(_forgettings(connection, of=key).fetchone()[0] or 0)
+
+
+def delete_mentions_at(connection: Connection, key: int, seqs: Iterable[int]) -> int:
+    """Remove what some messages say of entities."""
+    return sum(_mentions_at(connection, of=key, at=seq).rowcount for seq in seqs)
+
+
+def delete_mentions_by_hand(connection: Connection, user: str) -> int:
+    """Remove the entities that were set by hand for a user."""
+    return _mentions_by_hand(connection, of=user).rowcount
+
+
+def delete_blocks_of(connection: Connection, key: int, seqs: Iterable[int]) -> int:
+    """Remove the blocks of recall that some messages are in."""
+    made = {row[0] for row in _blocks(connection, of=key)}
+    gone = made & {(seq - 1) // BLOCK * BLOCK + 1 for seq in seqs}
+    for first in gone:
+        drop_block(connection, key, first)
+    return len(gone)
+
+
+def digests(connection: Connection, key: int) -> set[bytes]:
+    """The facts of a chat."""
+    return {bytes(row[0]) for row in _digests(connection, of=key)}
+
+
+def items_since(connection: Connection, key: int, n: int) -> int:
+    """How many items fold n and later ones wrote."""
+    return int(_born(connection, of=key, at=n).fetchone()[0])
+
+
+def counted(connection: Connection, key: int) -> dict[str, int]:
+    """How many rows of each table a chat has."""
+    return {name: int(query(connection, of=key).fetchone()[0]) for name, query in _counts.items()}

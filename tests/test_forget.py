@@ -1,0 +1,602 @@
+"""F6, D7: what is forgotten is gone from everywhere, and what is left still holds together."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import subprocess
+import sys
+import threading
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from infold import Chat, Memory, MessageError, NotFoundError, Receipt, summarize_memory
+from infold import preset as policy
+from infold.folding.extractive import extract
+from infold.messages import Message, parse
+from infold.presets import PRESETS
+from infold.redaction import FORGOTTEN, quotes, redacted
+from tests.conftest import assistant, call, counted_ids, result, ticking_clock, user, words
+from tests.formats_rules import check
+
+SECRET = "Zanzibarkowski"
+WINDOW = 1200
+
+
+def more(chat: Chat) -> None:
+    for number in range(20):
+        chat.add(user(words(10, f"m{number}")))
+        chat.add(assistant(words(10, f"r{number}")))
+
+
+def path_of(url: str) -> Path:
+    return Path(url.removeprefix("sqlite:///"))
+
+
+def secret(text: str = f"My sister's name is {SECRET} and I must not eat {SECRET} peanuts.") -> dict[str, Any]:
+    return user(text, id="secret")
+
+
+def conversation(turns: int = 30, at: int = 3) -> list[dict[str, Any]]:
+    """Turns with one statement each; the secret stands in one of them."""
+    found: list[dict[str, Any]] = []
+    for number in range(turns):
+        told = user(
+            f"I prefer hotel Astor{number} and my budget for trip {number} is {number}50 euros.", id=f"u{number}"
+        )
+        found += [secret() if number == at else told, assistant(words(60, f"a{number}"), id=f"a{number}")]
+    return found
+
+
+def filled(memory: Memory, preset: str, turns: int = 30, at: int = 3, **options: Any) -> Chat:
+    config = policy(preset, chunk_tokens=800) if preset == "chunked" else policy(preset)
+    chat = memory.chat("c", config=config, context_window=WINDOW, **options)
+    for message in conversation(turns, at):
+        chat.add(message)
+    chat.settle()
+    return chat
+
+
+def assert_gone(url: str, *needles: str) -> None:
+    """No byte of it in any table, in the file or in its log."""
+    path = path_of(url)
+    with closing(sqlite3.connect(path)) as connection:
+        tables = [row[0] for row in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+        dump = {name: str(connection.execute(f'SELECT * FROM "{name}"').fetchall()) for name in tables}
+    for needle in needles:
+        assert [name for name, text in dump.items() if needle.lower() in text.lower()] == []
+    for file in (path, Path(f"{path}-wal"), Path(f"{path}-journal")):
+        data = file.read_bytes().lower() if file.exists() else b""
+        for needle in needles:
+            assert needle.lower().encode() not in data, file.name
+
+
+def ranges(chat: Chat) -> list[tuple[str, ...]]:
+    """What each record covers; rewrites cover nothing."""
+    return [tuple(record.original_message_ids) for record in chat.records if record.original_message_ids]
+
+
+def seen(chat: Chat) -> str:
+    """Everything that a chat hands out."""
+    context = chat.context()
+    asked = chat.context(f"What is the name of my sister, {SECRET[:4]}?")
+    return str(
+        [
+            context.messages, context.explain(), asked.messages, asked.explain(), chat.summary, chat.memory, chat.records,
+            chat.facts(all=True), chat.entities, chat.events(), chat.messages(), chat.usage(), chat.stats(),
+            chat.recall("the name of my sister", limit=50), chat.last_summarization,
+        ]
+    )  # fmt: skip
+
+
+def assert_forgotten(memory: Memory, chat: Chat, url: str) -> None:
+    assert SECRET.lower() not in seen(chat).lower()
+    proof = memory.verify()
+    assert proof.ok, str(proof)
+    assert_gone(url, SECRET)
+
+
+def open_memory(url: str, **options: Any) -> Memory:
+    return Memory(url, clock=ticking_clock(), ids=counted_ids(), **options)
+
+
+# Messages ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+@pytest.mark.parametrize("at", [0, 3, 14, 29])
+def test_F6_a_forgotten_message_is_nowhere(url: str, preset: str, at: int) -> None:
+    with open_memory(url) as memory:
+        chat = filled(memory, preset, at=at)
+        assert SECRET in seen(chat)
+        before = chat.memory
+        covered = ranges(chat)
+        assert covered
+        receipt = chat.forget("secret")
+        assert isinstance(receipt, Receipt)
+        assert receipt.messages == 1
+        assert receipt.clean
+        assert_forgotten(memory, chat, url)
+        chat.settle()
+        assert chat.memory.cursor == before.cursor
+        assert ranges(chat) == covered
+        assert [m.seq for m in chat.messages()] == list(range(1, 61))
+        stored = chat.messages()[2 * at]
+        assert (stored.id, stored.role, stored.content) == ("secret", "user", FORGOTTEN)
+        assert chat.events()[-1].type == "forgotten"
+        assert chat.events()[-1].data["messages"] == ["secret"]
+        # The chat goes on, and stays sound.
+        for message in conversation(12):
+            chat.add({**message, "id": f"again-{message['id']}", "content": "And " + message["content"][:20]})
+        assert memory.verify().ok
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_F6_memory_is_what_it_would_be_had_it_never_been_said(url: str, preset: str, tmp_path: Path) -> None:
+    with open_memory(url) as memory, open_memory(f"sqlite:///{tmp_path / 'other.db'}") as other:
+        chat = filled(memory, preset)
+        chat.forget("secret")
+        never = other.chat("c", config=chat.policy, context_window=WINDOW)
+        for message in conversation():
+            never.add({**message, "content": FORGOTTEN} if message["id"] == "secret" else message)
+        if ranges(never) == ranges(chat):  # the secret's length may move a cut
+            assert chat.summary == never.summary
+            assert {fact.text for fact in chat.facts} == {fact.text for fact in never.facts}
+
+
+def test_F6_what_others_said_survives(url: str) -> None:
+    with open_memory(url) as memory:
+        chat = filled(memory, "default")
+        facts, entities = {fact.text for fact in chat.facts(all=True)}, {entity.name for entity in chat.entities}
+        gone = {text for text in facts if SECRET in text}
+        assert gone
+        assert any(SECRET in name for name in entities)
+        receipt = chat.forget("secret")
+        assert {fact.text for fact in chat.facts(all=True)} == facts - gone
+        assert receipt.facts == len(gone)
+        assert receipt.folds >= 1
+        assert receipt.items >= 1
+        assert receipt.mentions >= 1
+        assert any("Astor1" in hit.text for hit in chat.recall("hotel Astor1"))
+
+
+def test_F6_a_fact_said_twice_is_kept_for_the_other_message(url: str) -> None:
+    with open_memory(url) as memory:
+        chat = memory.chat("c", preset="rolling")
+        chat.add(user("I am allergic to peanuts.", id="first"))
+        chat.add(user("As I said, Quuxford told me so: I am allergic to peanuts.", id="second"))
+        more(chat)
+        assert [len(fact.sources) for fact in chat.facts if "peanuts" in fact.text][:1]
+        chat.forget("first")
+        assert any("peanuts" in fact.text for fact in chat.facts)
+        assert "first" not in str(chat.facts)
+        chat.forget("second")
+        assert not any("peanuts" in fact.text for fact in chat.facts)
+        assert_gone(url, "peanuts", "Quuxford")
+
+
+def test_F6_forgetting_twice_changes_nothing(url: str) -> None:
+    with open_memory(url) as memory:
+        chat = filled(memory, "default")
+        chat.forget("secret")
+        with closing(sqlite3.connect(path_of(url))) as connection:
+            before = list(connection.iterdump())
+        receipt = chat.forget("secret")
+        assert (receipt.messages, receipt.folds, receipt.events) == (0, 0, 0)
+        with closing(sqlite3.connect(path_of(url))) as connection:
+            assert list(connection.iterdump()) == before
+        assert chat.forget().messages == 0
+
+
+def test_F6_an_unknown_message_changes_nothing(url: str) -> None:
+    with open_memory(url) as memory:
+        chat = filled(memory, "default")
+        with pytest.raises(NotFoundError, match="no message 'other'; nothing was forgotten"):
+            chat.forget("secret", "other")
+        with pytest.raises(MessageError, match="ids of messages"):
+            chat.forget(["secret"])  # type: ignore[arg-type]
+        assert SECRET in str(chat.messages())
+
+
+def test_F6_a_forgotten_message_does_not_come_back_with_its_id(url: str) -> None:
+    with open_memory(url) as memory:
+        chat = filled(memory, "default")
+        chat.forget("secret")
+        assert chat.add(secret()).content == FORGOTTEN
+        assert_forgotten(memory, chat, url)
+
+
+def test_F6_several_messages_at_once(url: str) -> None:
+    with open_memory(url) as memory:
+        chat = filled(memory, "layered")
+        receipt = chat.forget("secret", "u7", "a7", "u29", "u7")
+        assert receipt.messages == 4
+        assert_forgotten(memory, chat, url)
+        assert_gone(url, "Astor7", "Astor29")
+        assert "Astor8" in str(chat.facts)
+
+
+def test_F6_every_message_of_a_chat(url: str) -> None:
+    with open_memory(url) as memory:
+        chat = filled(memory, "default")
+        chat.forget(*(message.id for message in chat.messages()))
+        assert_gone(url, SECRET, "Astor")
+        assert (chat.summary, chat.facts, chat.entities) == ("", (), [])
+        assert memory.verify().ok
+
+
+def test_F6_a_person_with_a_name(url: str) -> None:
+    with open_memory(url) as memory:
+        chat = memory.chat("c", preset="rolling")
+        for number in range(20):
+            chat.add(
+                user(f"I prefer hotel number {number}.", id=f"m{number}", name="Quuxford" if number == 2 else "Bob")
+            )
+            chat.add(assistant("Noted."))
+        assert "Quuxford" in str(chat.records)
+        chat.forget("m2")
+        assert "Quuxford" not in seen(chat)
+        assert_gone(url, "Quuxford")
+
+
+def test_F6_rewinding_after_forgetting_gives_the_memory_of_then(url: str) -> None:
+    with open_memory(url) as memory:
+        chat = filled(memory, "rolling")
+        twin = memory.chat("twin", preset="rolling", context_window=WINDOW)
+        for message in conversation():
+            twin.add(message)
+        chat.forget("secret")
+        assert chat.rewind("a15") == twin.rewind("a15")
+        assert len(ranges(chat)) > 2
+        assert ranges(chat) == ranges(twin)
+        twin.delete()
+        memory.database.scrub()
+        assert_forgotten(memory, chat, url)
+
+
+def test_F6_removed_entities_stay_removed(url: str) -> None:
+    with open_memory(url) as memory:
+        chat = filled(memory, "default")
+        chat.add(user("Ask Marta Quince about the deadline tomorrow."))
+        for number in range(40):
+            chat.add(user(f"I prefer hotel Borealis{number}."))
+            chat.add(assistant(words(60, f"b{number}")))
+        one = next(entity for entity in chat.entities if entity.kind == "person" and "Marta" in entity.name)
+        chat.remove_entity(one.id)
+        chat.forget("secret")
+        assert one.id not in [entity.id for entity in chat.entities]
+
+
+# Pins and events -----------------------------------------------------------------------------------------
+
+
+def test_F6_pins_that_say_it_are_removed_and_counted(url: str) -> None:
+    with open_memory(url) as memory:
+        chat = filled(memory, "default")
+        chat.pin(f"I must not eat {SECRET} peanuts")
+        kept = chat.pin("Always answer in French")
+        receipt = chat.forget("secret")
+        assert receipt.pins == 1
+        assert [pin.id for pin in chat.memory.pins] == [kept]
+        assert_forgotten(memory, chat, url)
+
+
+@pytest.mark.parametrize(
+    ("pin", "said", "same"),
+    [
+        ("My PIN is 4711", "4711", True),
+        ("Never fly before 9", "Please: never fly before 9!", True),
+        ("Always say thanks", "thanks", False),
+        ("Answer in French", "ok", False),
+        ("ok", "OK", True),
+        ("Answer in French", "I like French food", False),
+    ],
+)
+def test_F6_when_a_pin_quotes_a_message(pin: str, said: str, same: bool) -> None:
+    assert quotes(pin, said) is same
+
+
+@pytest.mark.parametrize("preset", ["default", "rolling", "layered", "engine", "chunked"])
+@pytest.mark.parametrize("wait", [True, False])
+def test_D7_what_a_summarizer_wrote_and_said_is_redacted(url: str, preset: str, wait: bool) -> None:
+    asked: list[str] = []
+
+    def summarizer(summary: str, messages: list[Message]) -> str:
+        asked.append(summary + "".join(message.text for message in messages))
+        if len(asked) % 3 == 2:
+            raise ValueError(f"cannot bear {SECRET}")
+        return f"{summarize_memory(summary, messages)}\n- User's sister is {SECRET}\n- {SECRET} bought 77 goats"
+
+    with open_memory(url, summarizer=summarizer) as memory:
+        chat = filled(memory, preset, turns=60, wait=wait)
+        assert SECRET in str([event.data for event in chat.events()])
+        assert any(record for record in chat.records)
+        before = len(asked)
+        receipt = chat.forget("secret")
+        chat.settle()
+        assert receipt.events >= 1
+        assert not any(SECRET in text for text in asked[before:])
+        proof = memory.verify()
+        assert proof.ok, str(proof)
+        told = [event.data for event in chat.events()]
+        if wait:
+            assert SECRET not in str(told)
+            assert_forgotten(memory, chat, url)
+
+
+def test_D7_gate_events_keep_their_reasons(url: str) -> None:
+    with open_memory(url, summarizer=lambda summary, _: f"{summary}\n- {SECRET} bought 77 goats") as memory:
+        chat = filled(memory, "rolling", wait=True)
+        chat.forget("secret")
+        gate = [event.data for event in chat.events() if event.type == "gate"]
+        assert gate
+        assert all(len(finding) == 2 for data in gate for finding in data["findings"])
+
+
+# While a model writes ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("fails", [False, True])
+@pytest.mark.parametrize("at", [0, 3, 28])
+def test_D7_an_answer_that_read_it_is_thrown_away(url: str, fails: bool, at: int) -> None:
+    begun, go_on = threading.Event(), threading.Event()
+
+    def summarizer(summary: str, messages: list[Message]) -> str:
+        text = summarize_memory(summary, messages)
+        if (
+            any(SECRET in message.text for message in messages)
+            or SECRET in summary
+            or (at == 28 and not begun.is_set())
+        ):
+            begun.set()
+            assert go_on.wait(20)
+            if fails:
+                raise ValueError(f"no word about {SECRET}")
+            return f"{text}\n- {SECRET} is the sister\n- {SECRET} bought 77 goats"
+        return text
+
+    with open_memory(url, summarizer=summarizer) as memory:
+        chat = memory.chat("c", preset="default", context_window=WINDOW)
+        chat.pin(f"I must not eat {SECRET} peanuts")
+        for message in conversation(at=at):
+            chat.add(message)
+        assert begun.wait(20)
+        chat.forget("secret")
+        go_on.set()
+        chat.settle()
+        assert_forgotten(memory, chat, url)
+        assert SECRET not in str(memory.answers._kept)
+        assert len(chat.messages()) == 60
+
+
+def test_F6_messages_added_meanwhile_survive(url: str) -> None:
+    with open_memory(url) as memory, Memory(url) as second:
+        chat = filled(memory, "default")
+        handle = second.chat("c")
+
+        def add(prefix: str, target: Chat) -> None:
+            for number in range(30):
+                target.add(user(f"I prefer train {prefix}{number}.", id=f"{prefix}{number}"))
+
+        threads = [threading.Thread(target=add, args=args) for args in (("x", handle), ("y", chat))]
+        for thread in threads:
+            thread.start()
+        for id in ("secret", "u5", "u20"):
+            chat.forget(id)
+        for thread in threads:
+            thread.join()
+        assert len(chat.messages()) == 120
+        assert SECRET not in seen(handle)
+        assert memory.verify().ok
+        chat.forget("u6")  # now nobody else reads
+        assert_forgotten(memory, chat, url)
+
+
+def test_F6_another_handle_notices(url: str) -> None:
+    with open_memory(url) as memory, Memory(url) as second:
+        chat = filled(memory, "default", at=29)
+        handle, same = second.chat("c"), memory.chat("c")
+        assert SECRET in seen(handle)
+        assert SECRET in seen(same)
+        assert chat.forget("secret").clean
+        assert SECRET not in seen(handle)
+        assert SECRET not in seen(same)
+
+
+def test_F6_a_reader_that_holds_the_file_is_told(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("infold.ledger.database.SCRUB_TIMEOUT", 50)
+    with open_memory(url) as memory:
+        chat = filled(memory, "rolling")
+        with closing(sqlite3.connect(path_of(url), isolation_level=None)) as reader:
+            reader.execute("BEGIN")
+            reader.execute("SELECT count(*) FROM messages").fetchone()
+            assert not chat.forget("secret").clean
+            assert SECRET not in seen(chat)
+            reader.execute("COMMIT")
+        assert chat.forget("secret").clean
+        assert_forgotten(memory, chat, url)
+
+
+# Calls ---------------------------------------------------------------------------------------------------
+
+
+def tool_chat(chat: Chat, form: str) -> list[str]:
+    """A call and its result in a format, with the secret in both; returns the ids of those that hold it."""
+    spoken = f"Looking for {SECRET}"
+    given = f'{{"name": "{SECRET}"}}'
+    chat.add(user("Please look it up.", id="q"))
+    if form == "chat":
+        chat.add({**call("k1", "k2", arguments=given, content=spoken), "id": "call"})
+        chat.add({**result("k1", f"{SECRET} found"), "id": "r1"})
+        chat.add({**result("k2", "nothing"), "id": "r2"})
+    elif form == "responses":
+        chat.add({"type": "reasoning", "id": "rs1", "summary": [{"type": "summary_text", "text": SECRET}]})
+        chat.add({"type": "function_call", "id": "call", "call_id": "k1", "name": "lookup", "arguments": given})
+        chat.add({"type": "function_call_output", "call_id": "k1", "output": f"{SECRET} found", "id": "r1"})
+        said = [{"type": "output_text", "text": "Hm", "annotations": [], "logprobs": []}]
+        chat.add({"type": "message", "id": "ms1", "role": "assistant", "content": said, "status": "completed"})
+    else:
+        blocks = [
+            {"type": "thinking", "thinking": SECRET, "signature": "s"}, {"type": "text", "text": spoken},
+            {"type": "tool_use", "id": "k1", "name": "lookup", "input": {"name": SECRET}},
+        ]  # fmt: skip
+        chat.add({"role": "assistant", "content": blocks, "id": "call"})
+        results = [
+            {"type": "tool_result", "tool_use_id": "k1", "content": f"{SECRET} found", "is_error": True},
+            {"type": "text", "text": f"Go on with {SECRET}"},
+        ]
+        chat.add({"role": "user", "content": results})
+    chat.add(assistant("Done.", id="done"))
+    return [message.id for message in chat.messages() if SECRET in str(message.wire)]
+
+
+@pytest.mark.parametrize("form", ["chat", "responses", "anthropic"])
+@pytest.mark.parametrize("folded", [False, True])
+def test_D7_calls_stay_valid_in_every_format(url: str, form: str, folded: bool) -> None:
+    with open_memory(url) as memory:
+        chat = memory.chat("c", preset="rolling")
+        ids = tool_chat(chat, form)
+        assert len(ids) >= 2
+        if folded:
+            more(chat)
+        every = [ids, *([id] for id in ids)] if not folded else [ids]
+        for some in reversed(every):
+            chat.forget(*some)
+            context = chat.context()
+            for format in ("chat", "responses", "anthropic"):
+                check(format, context.to(format))
+        assert SECRET not in str(context.to("responses")) + str(context.to("anthropic")) + seen(chat)
+        assert_forgotten(memory, chat, url)
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        user("Hello"),
+        user([{"type": "text", "text": "Hello"}, {"type": "image_url", "image_url": {"url": "https://x/y.png"}}]),
+        call("k1", arguments='{"a": 1}'),
+        {"role": "assistant", "content": None, "refusal": "No."},
+        {"role": "assistant", "content": None, "tool_calls": [{"id": "k", "custom": {"name": "run", "input": "rm"}}]},
+        result("k1", "found"),
+        {"role": "system", "content": "Be kind."},
+    ],
+)
+def test_D7_a_redacted_message_is_a_valid_one_and_says_nothing(message: dict[str, Any]) -> None:
+    bare = redacted(parse(message, id="m"))
+    assert redacted(bare) == bare
+    assert parse(bare).wire == bare.wire
+    assert extract(bare) == []
+    assert bare.text in ("", FORGOTTEN)
+
+
+# Users ---------------------------------------------------------------------------------------------------
+
+
+def test_F6_a_user_is_forgotten_and_others_are_left_alone(url: str) -> None:
+    with open_memory(url) as memory:
+        for name, chats in (("alice", 2), ("bob", 1), (None, 1)):
+            for number in range(chats):
+                chat = memory.chat(f"{name}{number}", user=name, preset="default", context_window=WINDOW)
+                told = {"alice": SECRET, "bob": "Borealis"}.get(name or "", "Caspian")
+                for message in conversation():
+                    chat.add({**message, "content": message["content"].replace(SECRET, told)})
+                chat.pin(f"{told} matters")
+        memory.user("alice").set_entity("person", f"{SECRET} junior")
+        memory.user("bob").set_entity("person", "Borealis junior")
+        memory.settle()
+        before = (memory.user("bob").facts, memory.user("bob").entities, memory.chat("None0").summary)
+        stale = memory.chat("alice1")
+        assert SECRET in str(memory.user("alice").recall("sister"))
+        receipt = memory.user("alice").forget()
+        assert (receipt.chats, receipt.messages, receipt.pins) == (2, 120, 2)
+        assert min(receipt.folds, receipt.items, receipt.facts, receipt.mentions, receipt.events) > 0
+        assert receipt.clean
+        assert [info.id for info in memory.chats()] == ["bob0", "None0"]
+        assert (memory.user("bob").facts, memory.user("bob").entities, memory.chat("None0").summary) == before
+        alice = memory.user("alice")
+        assert (alice.facts, alice.entities, alice.recall("sister")) == ((), [], [])
+        assert memory.verify().ok
+        assert_gone(url, SECRET, "alice")
+        assert memory.user("alice").forget().chats == 0
+        memory.chat("newcomer", user="bob")
+        with pytest.raises(NotFoundError, match="was deleted"):
+            stale.add(user("I am still here"))
+
+
+def test_F6_a_handle_of_a_deleted_chat_never_writes_into_another(url: str) -> None:
+    with open_memory(url) as memory, Memory(url) as second:
+        chat, handle = memory.chat("mine", user="alice"), second.chat("mine")
+        handle.add(user("hello"))
+        memory.user("alice").forget()
+        other = memory.chat("theirs", user="bob")
+        other.add(user("hello"))
+        with pytest.raises(NotFoundError, match="was deleted"):
+            handle.add(user("mine"))
+        with pytest.raises(NotFoundError, match="was deleted"):
+            chat.messages()
+        assert len(other.messages()) == 1
+
+
+# Crashes -------------------------------------------------------------------------------------------------
+
+CHILD = """
+import sys
+from infold import Memory
+with Memory(sys.argv[1]) as memory:
+    memory.chat("c").forget("secret")
+"""
+
+
+def dump(url: str) -> list[str]:
+    with closing(sqlite3.connect(path_of(url))) as connection:
+        return list(connection.iterdump())
+
+
+@pytest.mark.parametrize(
+    ("point", "done"),
+    [("forget.redacted", False), ("forget.refolded", False), ("forget.recorded", False), ("forget.committed", True)],
+)
+def test_F6_killed_in_the_middle_all_or_nothing(url: str, point: str, done: bool) -> None:
+    with open_memory(url) as memory:
+        filled(memory, "default")
+    before = dump(url)
+    environment = {**os.environ, "INFOLD_FAILPOINT": point}
+    killed = subprocess.run([sys.executable, "-c", CHILD, url], env=environment, check=False)
+    assert killed.returncode == -9
+    if not done:
+        assert dump(url) == before
+    with open_memory(url) as memory:
+        assert memory.verify().ok
+        chat = memory.chat("c")
+        assert (SECRET not in seen(chat)) is done
+        assert chat.forget("secret").clean
+        assert_forgotten(memory, chat, url)
+
+
+# Bytes ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("tool", [True, False])
+def test_D7_long_texts_and_blocks_leave_no_bytes(url: str, tool: bool) -> None:
+    """Texts over many pages, and an index that was made of them."""
+    with open_memory(url) as memory:
+        chat = memory.chat("c", preset="rolling")
+        for number in range(90):
+            if number == 30:
+                long = " ".join(f"{SECRET}{n} is a word" for n in range(3000))
+                if tool:
+                    chat.add(call("k"))
+                    chat.add({**result("k", long), "id": "secret"})
+                else:
+                    chat.add(user(long, id="secret"))
+            chat.add(user(f"I prefer hotel Astor{number}."))
+            chat.add(assistant("Noted."))
+        chat.settle()
+        receipt = chat.forget("secret")
+        assert receipt.blocks == 1
+        chat.settle()
+        assert_forgotten(memory, chat, url)
+        assert any("Astor3" in hit.text for hit in chat.recall("hotel Astor3"))
