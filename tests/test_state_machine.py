@@ -24,7 +24,7 @@ from hypothesis.stateful import run_state_machine_as_test as run_machine
 from infold import BudgetError, Chat, DuplicateIdError, Memory, Message, OrphanResultError, summarize_memory
 from infold.context import Context
 from infold.items import line_tokens
-from infold.marks import POLICY_SNIPPET
+from infold.marks import ENTITIES_HEADER, POLICY_SNIPPET, RECALL_HEADER
 from infold.messages import parse
 from infold.presets import PRESETS
 from infold.tokens import MESSAGE_OVERHEAD, REQUEST_OVERHEAD, count, message_tokens, tools_tokens
@@ -378,7 +378,11 @@ class ChatMachine(RuleBasedStateMachine):
         cursor = self.chat.memory.cursor
         shown: list[int] = []
         asked = query is None
-        for piece, wire in zip(context.explain().items, context.messages, strict=False):
+        # Quotations and entities are several pieces of one message each.
+        pieces = [piece for piece in context.explain().items if piece.layer not in ("recalled", "entities", "tools")]
+        own = (RECALL_HEADER, ENTITIES_HEADER)
+        wires = [wire for wire in context.messages if not str(wire["content"]).startswith(own)]
+        for piece, wire in zip(pieces, wires, strict=True):
             if piece.layer not in ("recent", "query"):
                 continue
             number = re.match(r"message (\d+) ", piece.what)

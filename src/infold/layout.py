@@ -208,7 +208,12 @@ class Layout:
         hidden = [
             Piece("recent", f"message {m.seq}", m.tokens, "budget: oldest first, bridged") for m in self._hidden()
         ]
-        return Explanation(self.budget, self.used, tuple(pieces), (*self.left_out, *hidden))
+        outdated = [
+            Piece(item.layer, item.text, item.tokens, "facts: in conflict, or overtaken in another chat")
+            for item in self.view.items
+            if item.id in self.view.outdated
+        ]
+        return Explanation(self.budget, self.used, tuple(pieces), (*self.left_out, *outdated, *hidden))
 
     def _reason(self, section: str) -> str:
         reasons = {
