@@ -30,11 +30,6 @@ def redacted(message: Message) -> Message:
     return replace(bare, tokens=message_tokens(bare))
 
 
-def is_redacted(message: Message) -> bool:
-    """Whether a message says nothing any more."""
-    return redacted(message) == message
-
-
 def _structure(message: Message) -> dict[str, Any]:
     """What a format needs to write the message among its neighbours: no words."""
     if message.item is not None and message.role in ("assistant", "tool"):
