@@ -9,7 +9,7 @@ from infold.ledger.store import Connection
 from infold.state import State
 
 if TYPE_CHECKING:
-    from infold.chat import Chat
+    from infold.handle import Handle
 
 
 class Access:
@@ -17,7 +17,7 @@ class Access:
 
     __slots__ = ("_chat", "_transaction")
 
-    def __init__(self, chat: Chat, transaction: AbstractContextManager[Connection]) -> None:
+    def __init__(self, chat: Handle, transaction: AbstractContextManager[Connection]) -> None:
         self._chat = chat
         self._transaction = transaction
 

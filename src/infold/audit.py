@@ -8,7 +8,7 @@ from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from infold.folder import GENESIS, fold_hash
+from infold.committing import GENESIS, fold_hash
 from infold.items import Item, line_tokens
 from infold.ledger import store
 from infold.ledger.proof import gaps

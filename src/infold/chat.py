@@ -9,9 +9,9 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, overload
 
 from infold import formats, reports
-from infold.access import Access
 from infold.arguments import MessageLike, check_extras, question_of, same
 from infold.audit import Proof, verify
+from infold.changing import Changing
 from infold.context import Context, check_budget
 from infold.drifting import Drift, drift, slices
 from infold.errors import (
@@ -19,28 +19,25 @@ from infold.errors import (
     ClosedError,
     ConfigError,
     MessageError,
-    NotFoundError,
     OrphanResultError,
     ReadOnlyDatabaseError,
 )
 from infold.failpoints import reach
 from infold.fitting import assemble_for
-from infold.folder import fold_instantly, rewind
+from infold.folder import fold_instantly
 from infold.forgetting import Receipt, forget_messages
-from infold.items import line_tokens
-from infold.ledger import store
+from infold.ledger import journal, store
 from infold.ledger.calls import all_calls
 from infold.ledger.derived import BLOCK
 from infold.ledger.rows import Event
-from infold.ledger.store import Connection
-from infold.messages import Message, canonical_json, parse
+from infold.messages import Message
 from infold.noting import catch_up
 from infold.policy import Policy
 from infold.records import SummaryRecord
 from infold.remembering import Remembering
 from infold.reports import FoldStats, LastSummarization, MemoryState, Usage
 from infold.rewriter import Rewriter
-from infold.state import State, asked, last_question, load, note_marks
+from infold.state import State, asked, last_question, note_marks
 from infold.tokens import message_tokens, tools_tokens
 from infold.triggers import decide
 from infold.units import awaited
@@ -48,23 +45,18 @@ from infold.units import awaited
 if TYPE_CHECKING:
     from infold.memory import Memory
     from infold.models.spec import Model
-    from infold.presets import SummarizationConfig
 
 log = logging.getLogger("infold")
 
 
-class Chat(Remembering):
+class Chat(Remembering, Changing):
     """One conversation; `memory.chat(…)` opens it. Safe to use from several threads and processes."""
 
     def __init__(self, memory: Memory, key: int, id: str, wait: bool) -> None:
-        self.id = id
-        self._memory = memory
-        self._key = key
-        self._wait = wait
+        super().__init__(memory, key, id, wait)
         self._rewriter = Rewriter(memory, self, wait)
         self._indexed = 0
         """Blocks of the recall index that were asked for."""
-        self.cache: State | None = None
 
     # Adding --------------------------------------------------------------------------------------------
 
@@ -249,7 +241,7 @@ class Chat(Remembering):
     def events(self) -> list[Event]:
         """What happened to this chat, newest last."""
         with self.reading() as (connection, state):
-            return store.all_events(connection, state.row)
+            return journal.all_events(connection, state.row)
 
     def stats(self) -> FoldStats:
         """Success rate and mean latency of the folds so far."""
@@ -299,92 +291,6 @@ class Chat(Remembering):
         if self._memory.writes:
             self._rewriter.resume(state)
 
-    # Changing ------------------------------------------------------------------------------------------
-
-    def pin(self, text: str) -> str:
-        """Keep a text in memory, verbatim, whatever is folded. Returns its id, for `unpin`."""
-        text = parse({"role": "user", "content": text}).text.strip() if isinstance(text, str) else ""
-        if not text:
-            raise MessageError("a pin must be a text that is not empty")
-        tokens = line_tokens(text)
-        with self.writing() as (connection, state):
-            for pin in state.pins:
-                if pin.text == text:
-                    return pin.id
-            most = max(64, state.context_window // 8)
-            if sum(pin.tokens for pin in state.pins) + tokens > most:
-                raise BudgetError(
-                    f"pins may take at most {most} tokens of this chat's {state.context_window}; "
-                    "shorten the text, or unpin something first"
-                )
-            id, now = self._memory.clockwork.new_id(), self._memory.clockwork.now()
-            store.insert_pin(connection, self._key, id, text, tokens, now)
-            event = self.record(connection, "pinned", {"pin": id})
-            store.bump(connection, self._key)
-        self._memory.emit([event])
-        return id
-
-    def unpin(self, id: str) -> None:
-        """Let a pin go."""
-        with self.writing() as (connection, _):
-            if not store.delete_pin(connection, self._key, id):
-                raise NotFoundError(f"this chat has no pin {id!r}")
-            event = self.record(connection, "unpinned", {"pin": id})
-            store.bump(connection, self._key)
-        self._memory.emit([event])
-
-    def set_policy(self, policy: str | Policy | SummarizationConfig) -> None:
-        """Change the policy: a preset's name, a Policy, or a SummarizationConfig."""
-        from infold.memory import _check_wait, requested_policy
-
-        wanted = requested_policy(policy, None) if isinstance(policy, str) else requested_policy(None, policy)
-        if wanted is None:
-            raise ConfigError("name a preset or give a Policy")
-        _check_wait(wanted, self._wait)
-        with self.writing() as (connection, state):
-            if wanted == state.stored:
-                return
-            event = self.record(connection, "policy_changed", {"from": state.stored.name, "to": wanted.name})
-            state.row.policy = canonical_json(wanted.to_json())
-            store.set_chat(connection, state.row)
-            self.cache = None
-        self._memory.emit([event])
-
-    def update(
-        self,
-        *,
-        user: str | None = None,
-        system: str | None = None,
-        title: str | None = None,
-        context_window: int | None = None,
-    ) -> None:
-        """Change what is not policy; what is None stays."""
-        values = {"user": user, "system": system, "title": title, "context_window": context_window}
-        with self.reading() as (_, state):
-            changed = [k for k, v in values.items() if v is not None and v != (getattr(state.row, k) or "")]
-        if not changed:
-            return
-        with self.writing() as (connection, state):
-            for name in changed:
-                setattr(state.row, name, values[name] or None)
-            store.set_chat(connection, state.row)
-            event = self.record(connection, "chat_updated", {"fields": changed})
-        self._memory.emit([event])
-
-    def rewind(self, message_id: str) -> int:
-        """Go back to a message: later ones leave the chat, and memory is what it was then. Returns how many left."""
-        with self.writing() as (connection, state):
-            known = store.message_by_id(connection, self._key, message_id)
-            if known is None:
-                raise NotFoundError(f"this chat has no message {message_id!r}")
-            removed = state.row.last_seq - known.seq
-            if not removed:
-                return 0
-            self.cache = rewind(connection, state, known.seq)
-            event = self.record(connection, "rewound", {"to": message_id, "removed": removed})
-        self._memory.emit([event])
-        return removed
-
     def forget(self, *message_ids: str) -> Receipt:
         """Forget what messages said: in the ledger, where a mark takes its place, and in everything made of it.
 
@@ -398,37 +304,7 @@ class Chat(Remembering):
                 self._rewriter.soon()
         return receipt
 
-    def delete(self) -> None:
-        """Remove the chat and everything derived from it."""
-        self.settle()
-        with self.writing() as (connection, _):
-            store.delete_chat(connection, self._key)
-        self.cache = None
-        self._memory.knowledge.forget(self._key)
-        self._memory.recaller.forget(self._key)
-
     # Plumbing ------------------------------------------------------------------------------------------
-
-    def reading(self) -> Access:
-        """A consistent view of the database together with this chat's fresh state."""
-        return Access(self, self._memory.database.read())
-
-    def writing(self) -> Access:
-        """A write transaction together with this chat's fresh state."""
-        return Access(self, self._memory.database.write())
-
-    def load(self, connection: Connection, cached: State | None) -> State:
-        """This chat as it is now."""
-        state = load(connection, self._key, cached)
-        if state is None or state.row.id != self.id:  # keys of deleted chats are used again
-            raise NotFoundError(f"chat {self.id!r} was deleted")
-        return state
-
-    def record(self, connection: Connection, type: str, data: dict[str, Any]) -> Event:
-        """Write an event; the caller emits it once it is committed."""
-        event = Event(type, self._memory.clockwork.now(), data, self.id)
-        store.insert_event(connection, self._key, event)
-        return event
 
     def _index(self, state: State) -> None:
         """Let the background make what recall needs of messages that were folded."""

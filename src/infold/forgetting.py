@@ -13,7 +13,7 @@ from infold.failpoints import reach
 from infold.folding.evidence import forget_evidence
 from infold.folding.extractive import forget_read
 from infold.folding.gate import forget_bases
-from infold.ledger import derived, erasure, store
+from infold.ledger import derived, erasure, journal, store
 from infold.ledger.rows import ChatRow, Event
 from infold.ledger.store import Connection
 from infold.messages import Message
@@ -73,7 +73,7 @@ def forget_messages(memory: Memory, chat: Chat, key: int, ids: Sequence[str]) ->
             counts = {name: n for name, n in asdict(receipt).items() if name not in ("at", "chats", "clean")}
             told = {**counts, "messages": [message.id for message in fresh]}
             events.append(Event("forgotten", receipt.at, told, state.row.id))
-            store.insert_event(connection, key, events[0])
+            journal.insert_event(connection, key, events[0])
             reach("forget.recorded")
         chat.cache = None
     reach("forget.committed")
@@ -99,7 +99,7 @@ def _forget(memory: Memory, connection: Connection, state: State, gone: Sequence
     said = [all_text(message) for message in gone]
     pins = [pin for pin in state.pins if any(quotes(pin.text, text) for text in said)]
     for pin in pins:
-        store.delete_pin(connection, key, pin.id)
+        journal.delete_pin(connection, key, pin.id)
     mentions = erasure.delete_mentions_at(connection, key, seqs)
     blocks = erasure.delete_blocks_of(connection, key, seqs)
     events = erasure.change_events(connection, key, without_quotations)

@@ -72,8 +72,8 @@ class Memory:
         ids: Callable[[], str] | None = None,
         create: bool = True,
     ) -> None:
+        from infold.committing import Clockwork
         from infold.embedders import chosen
-        from infold.folder import Clockwork
         from infold.knowledge import Knowledge
         from infold.ledger.database import Database
         from infold.models.spec import models
@@ -141,7 +141,7 @@ class Memory:
     def _create(
         self, id: str, policy: Policy, user: str | None, title: str | None, system: str | None, window: int | None
     ) -> int:
-        from infold.ledger import store
+        from infold.ledger import journal, store
         from infold.ledger.rows import Event
         from infold.state import marks_json
 
@@ -172,7 +172,7 @@ class Memory:
                 epoch=zlib.crc32(f"{id}\0{now}".encode("utf-8", "surrogatepass")) << 16,
             )
             event = Event("chat_created", now, {"preset": policy.name}, id)
-            store.insert_event(connection, key, event)
+            journal.insert_event(connection, key, event)
         self.emit([event])
         return key
 

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from infold.folder import EXTRACTIVE, GENESIS, Clockwork, duplicate, fold_hash, noted, rolled_up, sources_hash
+from infold.committing import EXTRACTIVE, GENESIS, Clockwork, fold_hash, noted, sources_hash
+from infold.folder import duplicate, rolled_up
 from infold.folding.extractive import extract
 from infold.folding.merge import Change, fold_extractive
 from infold.items import total_tokens

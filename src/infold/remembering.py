@@ -12,15 +12,14 @@ from typing import TYPE_CHECKING
 from infold.entities import Entity, line, relevant
 from infold.errors import EmbedderError
 from infold.finding import Facts, find, put_entity, take_entity
+from infold.handle import Handle
 from infold.knowledge import Known, beside
 from infold.recall.hits import KINDS, Hit
 from infold.recaller import has_words
 
 if TYPE_CHECKING:
-    from infold.access import Access
     from infold.context import View
     from infold.ledger.store import Connection
-    from infold.memory import Memory
     from infold.messages import Message
     from infold.state import State
 
@@ -35,18 +34,8 @@ _ASKS = re.compile(
 )
 
 
-class Remembering:
+class Remembering(Handle):
     """The part of a chat that answers questions."""
-
-    id: str
-    _memory: Memory
-    _key: int
-
-    if TYPE_CHECKING:
-
-        def reading(self) -> Access: ...
-
-        def writing(self) -> Access: ...
 
     @property
     def facts(self) -> Facts:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from infold.context import Context
 from infold.items import FACT, LEAF, LONG, Item, render
-from infold.ledger import store
+from infold.ledger import journal, store
 from infold.ledger.rows import Call
 from infold.ledger.store import Connection
 from infold.messages import Message, participants
@@ -170,7 +170,7 @@ def last_summarization(state: State) -> LastSummarization | None:
 def fold_stats(connection: Connection, state: State) -> FoldStats:
     """Success rate and mean latency of a chat's folds."""
     folds = store.all_folds(connection, state.row.key)
-    failures = sum(1 for event in store.all_events(connection, state.row) if event.type == "summarization_failed")
+    failures = sum(1 for event in journal.all_events(connection, state.row) if event.type == "summarization_failed")
     tried = len(folds) + failures
     mean = sum(fold.duration for fold in folds) / len(folds) if folds else 0.0
     return FoldStats(len(folds), failures, len(folds) / tried if tried else 1.0, mean)

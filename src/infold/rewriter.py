@@ -9,9 +9,10 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from infold.committing import EXTRACTIVE, Clockwork, LostRaceError, noted
 from infold.errors import DatabaseError, InfoldError, SummarizerError, sanitized
 from infold.failpoints import reach
-from infold.folder import EXTRACTIVE, Clockwork, LostRaceError, Request, fold_instantly, fold_written, noted, request
+from infold.folder import Request, fold_instantly, fold_written, request
 from infold.items import FACT
 from infold.ledger import calls as store
 from infold.ledger.erasure import last_forgetting

@@ -8,7 +8,7 @@ from typing import Any
 
 from infold.context import View
 from infold.items import LONG, PINNED, Item, block_tokens
-from infold.ledger import store
+from infold.ledger import journal, store
 from infold.ledger.rows import ChatRow, FoldRow
 from infold.ledger.store import Connection
 from infold.messages import Message
@@ -157,7 +157,7 @@ def _read(connection: Connection, row: ChatRow) -> State:
         Policy.from_json(json.loads(row.policy)),
         marks_from(row.marks),
         store.alive_items(connection, row.key),
-        store.all_pins(connection, row.key),
+        journal.all_pins(connection, row.key),
         store.newest_folds(connection, row.key, _RECENT_FOLDS),
         messages,
         sum(m.tokens for m in messages),

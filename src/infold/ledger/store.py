@@ -10,9 +10,9 @@ from typing import Any
 
 from sqlalchemy import and_, bindparam, delete, func, insert, or_, select, update
 
-from infold.items import LEAF, PINNED, Item
+from infold.items import LEAF, Item
 from infold.ledger.database import Query
-from infold.ledger.rows import ChatRow, Event, FoldRow
+from infold.ledger.rows import ChatRow, FoldRow
 from infold.ledger.schema import (
     calls,
     chats,
@@ -51,7 +51,8 @@ _ITEM_COLUMNS = [
 ]
 
 
-def _insert(table: Any) -> Query:
+def inserting(table: Any) -> Query:
+    """The statement that inserts a row of a table."""
     return Query(insert(table).values({c.name: P(c.name) for c in table.c if c.name != "key"}))
 
 
@@ -64,7 +65,7 @@ _pulse = Query(
         chats.c.key == P("key")
     )
 )
-_insert_chat = _insert(chats)
+_insert_chat = inserting(chats)
 _all_chats = Query(select(chats).order_by(chats.c.created_at, chats.c.key))
 _touch = Query(
     update(chats).where(chats.c.key == P("of")).values(last_seq=P("to_seq"), users=P("to_users"), marks=P("to_marks"))
@@ -162,7 +163,7 @@ def delete_chat(connection: Connection, key: int) -> None:
 
 # Messages ----------------------------------------------------------------------------------------------
 
-_insert_message = _insert(messages)
+_insert_message = inserting(messages)
 _by_id = Query(select(*_MESSAGE_COLUMNS).where(messages.c.chat == P("of"), messages.c.id == P("id")))
 _between = Query(
     select(*_MESSAGE_COLUMNS)
@@ -281,8 +282,8 @@ def users_until(connection: Connection, key: int, seq: int) -> int:
 
 # Folds and items ---------------------------------------------------------------------------------------
 
-_insert_fold = _insert(folds)
-_insert_item = _insert(items)
+_insert_fold = inserting(folds)
+_insert_item = inserting(items)
 _newest_folds = Query(
     select(*_FOLD_COLUMNS)
     .where(folds.c.chat == P("of"), folds.c.superseded_by.is_(None))
@@ -410,36 +411,3 @@ def undo_folds(connection: Connection, key: int, n: int) -> None:
     """Take back fold n and every later one."""
     for query in (_undo_folds, _undo_superseded, _undo_born, _undo_died, _undo_calls):
         query(connection, of=key, at=n)
-
-
-# Pins and events ---------------------------------------------------------------------------------------
-
-_insert_pin = _insert(pins)
-_pins = Query(select(pins.c.id, pins.c.text, pins.c.tokens).where(pins.c.chat == P("of")).order_by(pins.c.key))
-_delete_pin = Query(delete(pins).where(pins.c.chat == P("of"), pins.c.id == P("id")))
-_insert_event = _insert(events)
-_events = Query(
-    select(events.c.type, events.c.created_at, events.c.data)
-    .where(and_(events.c.chat == P("of")))
-    .order_by(events.c.key)
-)
-
-
-def insert_pin(connection: Connection, key: int, id: str, text: str, tokens: int, created_at: int) -> None:
-    _insert_pin(connection, chat=key, id=id, text=text, tokens=tokens, created_at=created_at)
-
-
-def all_pins(connection: Connection, key: int) -> tuple[Item, ...]:
-    return tuple(Item(id, PINNED, text, (), PINNED, 0, tokens) for id, text, tokens in _pins(connection, of=key))
-
-
-def delete_pin(connection: Connection, key: int, id: str) -> bool:
-    return _delete_pin(connection, of=key, id=id).rowcount == 1
-
-
-def insert_event(connection: Connection, key: int, event: Event) -> None:
-    _insert_event(connection, chat=key, type=event.type, created_at=event.created_at, data=canonical_json(event.data))
-
-
-def all_events(connection: Connection, row: ChatRow) -> list[Event]:
-    return [Event(type, at, json.loads(data), row.id) for type, at, data in _events(connection, of=row.key)]

@@ -1,0 +1,113 @@
+"""What can be changed about a chat: pins, policy, title, going back, forgetting, deleting."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from infold.committing import rewind
+from infold.errors import BudgetError, ConfigError, MessageError, NotFoundError
+from infold.handle import Handle
+from infold.items import line_tokens
+from infold.ledger import journal, store
+from infold.messages import canonical_json, parse
+from infold.policy import Policy
+
+if TYPE_CHECKING:
+    from infold.presets import SummarizationConfig
+
+
+class Changing(Handle):
+    """The part of a chat that changes it."""
+
+    def pin(self, text: str) -> str:
+        """Keep a text in memory, verbatim, whatever is folded. Returns its id, for `unpin`."""
+        text = parse({"role": "user", "content": text}).text.strip() if isinstance(text, str) else ""
+        if not text:
+            raise MessageError("a pin must be a text that is not empty")
+        tokens = line_tokens(text)
+        with self.writing() as (connection, state):
+            for pin in state.pins:
+                if pin.text == text:
+                    return pin.id
+            most = max(64, state.context_window // 8)
+            if sum(pin.tokens for pin in state.pins) + tokens > most:
+                raise BudgetError(
+                    f"pins may take at most {most} tokens of this chat's {state.context_window}; "
+                    "shorten the text, or unpin something first"
+                )
+            id, now = self._memory.clockwork.new_id(), self._memory.clockwork.now()
+            journal.insert_pin(connection, self._key, id, text, tokens, now)
+            event = self.record(connection, "pinned", {"pin": id})
+            store.bump(connection, self._key)
+        self._memory.emit([event])
+        return id
+
+    def unpin(self, id: str) -> None:
+        """Let a pin go."""
+        with self.writing() as (connection, _):
+            if not journal.delete_pin(connection, self._key, id):
+                raise NotFoundError(f"this chat has no pin {id!r}")
+            event = self.record(connection, "unpinned", {"pin": id})
+            store.bump(connection, self._key)
+        self._memory.emit([event])
+
+    def set_policy(self, policy: str | Policy | SummarizationConfig) -> None:
+        """Change the policy: a preset's name, a Policy, or a SummarizationConfig."""
+        from infold.memory import _check_wait, requested_policy
+
+        wanted = requested_policy(policy, None) if isinstance(policy, str) else requested_policy(None, policy)
+        if wanted is None:
+            raise ConfigError("name a preset or give a Policy")
+        _check_wait(wanted, self._wait)
+        with self.writing() as (connection, state):
+            if wanted == state.stored:
+                return
+            event = self.record(connection, "policy_changed", {"from": state.stored.name, "to": wanted.name})
+            state.row.policy = canonical_json(wanted.to_json())
+            store.set_chat(connection, state.row)
+            self.cache = None
+        self._memory.emit([event])
+
+    def update(
+        self,
+        *,
+        user: str | None = None,
+        system: str | None = None,
+        title: str | None = None,
+        context_window: int | None = None,
+    ) -> None:
+        """Change what is not policy; what is None stays."""
+        values = {"user": user, "system": system, "title": title, "context_window": context_window}
+        with self.reading() as (_, state):
+            changed = [k for k, v in values.items() if v is not None and v != (getattr(state.row, k) or "")]
+        if not changed:
+            return
+        with self.writing() as (connection, state):
+            for name in changed:
+                setattr(state.row, name, values[name] or None)
+            store.set_chat(connection, state.row)
+            event = self.record(connection, "chat_updated", {"fields": changed})
+        self._memory.emit([event])
+
+    def rewind(self, message_id: str) -> int:
+        """Go back to a message: later ones leave the chat, and memory is what it was then. Returns how many left."""
+        with self.writing() as (connection, state):
+            known = store.message_by_id(connection, self._key, message_id)
+            if known is None:
+                raise NotFoundError(f"this chat has no message {message_id!r}")
+            removed = state.row.last_seq - known.seq
+            if not removed:
+                return 0
+            self.cache = rewind(connection, state, known.seq)
+            event = self.record(connection, "rewound", {"to": message_id, "removed": removed})
+        self._memory.emit([event])
+        return removed
+
+    def delete(self) -> None:
+        """Remove the chat and everything derived from it."""
+        self.settle()
+        with self.writing() as (connection, _):
+            store.delete_chat(connection, self._key)
+        self.cache = None
+        self._memory.knowledge.forget(self._key)
+        self._memory.recaller.forget(self._key)

@@ -1,0 +1,201 @@
+"""Committing a fold: one transaction, compare-and-swap, a link of the chain of hashes; and taking folds back."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from infold.failpoints import reach
+from infold.folding.merge import Change
+from infold.items import Item, total_tokens
+from infold.ledger import journal, store
+from infold.ledger.rows import Event, FoldRow
+from infold.ledger.store import Connection
+from infold.messages import canonical_json
+from infold.noting import rewound
+from infold.state import State, load, marks_json, note_marks
+from infold.triggers import Marks
+from infold.writing import Written
+
+log = logging.getLogger("infold")
+
+EXTRACTIVE, SUMMARIZER = "extractive", "summarizer"
+GENESIS = b"\0" * 32
+
+
+class LostRaceError(Exception):
+    """Memory changed while a fold was being made; the fold is thrown away."""
+
+
+@dataclass(frozen=True, slots=True)
+class Clockwork:
+    """The injected sources of time and ids."""
+
+    now: Callable[[], int]
+    new_id: Callable[[], str]
+
+
+def noted(connection: Connection, state: State, type: str, data: dict[str, Any], clock: Clockwork) -> Event:
+    """Write an event; the caller emits it once it is committed."""
+    event = Event(type, clock.now(), data, state.row.id)
+    journal.insert_event(connection, state.row.key, event)
+    return event
+
+
+def commit(
+    connection: Connection,
+    state: State,
+    change: Change,
+    reason: str,
+    marks: Marks,
+    clock: Clockwork,
+    *,
+    author: str,
+    first: int = 0,
+    last: int = 0,
+    kind: str = "",
+    started: int | None = None,
+    replaced: int = 0,
+    turns: int = 0,
+    called: int = 0,
+    written: Written | None = None,
+    notes: dict[str, Any] | None = None,
+    begins: bytes | None = None,
+) -> tuple[State, Event]:
+    """Write one fold. Messages first..last become covered by it; without a last, memory alone changes."""
+    row = state.row
+    notes = {**(written.notes if written else {}), **(notes or {})}
+    covers = last > 0
+    kind = kind or ("base" if covers else "rewrite")
+    first = (first or row.cursor + 1) if covers else 0
+    ends = max((fold.last_seq for fold in state.folds if fold.last_seq), default=row.cursor)
+    assert not covers or replaced or first == ends + 1, "a fold starts right after the one before it"
+    assert not covers or first <= last <= row.last_seq, "a fold covers messages that exist"
+    n = row.folds + 1
+    now = clock.now()
+    before = state.situation()
+    parent, depth = _place(state, kind, replaced)
+    fold = FoldRow(
+        chat=row.key, n=n, id=clock.new_id(), kind=kind,
+        first_seq=first if covers else None, last_seq=last if covers else None, head_seq=row.last_seq,
+        depth=depth, parent=parent, superseded_by=None, author=author, reason=reason, created_at=now,
+        duration=max(0, now - started) if started is not None else 0, request_tokens=before.request_tokens,
+        context_window=before.context_window, active=before.active, tokens=total_tokens(change.items), marks=marks_json(marks),
+        removed=canonical_json(change.removed),
+        sources_sha256=sources_hash(connection, row.key, first, last) if covers else GENESIS, hash=b"",
+        model=written.model if written else None, prompt=written.prompt if written else None,
+        narrative=written.narrative if written else None,
+        notes=canonical_json(notes) if notes else None, nominal=begins,
+    )  # fmt: skip
+    fold = replace(fold, hash=fold_hash(row.head_hash, fold, change.added))
+    reach("fold.proposed")
+    if replaced:
+        store.supersede(connection, row.key, replaced, n - 1, n)
+    store.insert_fold(connection, fold)
+    reach("fold.written")
+    store.end_items(connection, row.key, change.removed, n)
+    store.insert_items(connection, row.key, change.added, n)
+    reach("fold.items")
+    cursor = max(row.cursor, last)
+    if not store.advance(
+        connection, row.key, expected=row.version, cursor=cursor, folds=n, head_hash=fold.hash, marks=fold.marks
+    ):
+        raise LostRaceError
+    reach("fold.advanced")
+    fresh = _reloaded(connection, row.key)
+    event = Event(
+        "summarization",
+        now,
+        {
+            "reason": reason, "depth": depth, "tokens_before": before.request_tokens, "ratio": round(before.ratio, 4),
+            "fold": n, "kind": kind, "author": author, "first": first or None, "last": last or None,
+            "tokens_after": fresh.situation().request_tokens, "duration": fold.duration, "turns": turns,
+            "call": called, "write": max(0, clock.now() - now),
+            **({"model": written.model, "prompt": written.prompt} if written else {}), **notes,
+        },
+        row.id,
+    )  # fmt: skip
+    journal.insert_event(connection, row.key, event)
+    reach("fold.recorded")
+    log.debug(
+        "fold chat=%s depth=%d compressed_messages=%d turns=%d ratio_before=%.3f tokens_before=%d estimate_after=%d "
+        "author=%s call_ms=%d write_ms=%d",
+        row.id, depth, last - first + 1 if covers else 0, turns, before.ratio, before.request_tokens,
+        event.data["tokens_after"], written.model or author if written else author, called, event.data["write"],
+    )  # fmt: skip
+    return fresh, event
+
+
+def rewind(connection: Connection, state: State, seq: int) -> State:
+    """Take back every message after a position, and every fold made since."""
+    key = state.row.key
+    store.delete_messages_after(connection, key, seq)
+    n = store.first_fold_past(connection, key, seq)
+    if n is not None:
+        store.undo_folds(connection, key, n)
+    folds = store.all_folds(connection, key)
+    newest = folds[-1] if folds else None
+    marks = newest.marks if newest else marks_json(Marks())
+    store.touch(connection, key, last_seq=seq, users=store.users_until(connection, key, seq), marks=marks)
+    cursor = max((fold.last_seq or 0 for fold in folds if fold.superseded_by is None), default=0)
+    rewound(connection, key, state.row.id, cursor)
+    store.advance(
+        connection,
+        key,
+        expected=state.row.version,
+        cursor=cursor,
+        folds=len(folds),
+        head_hash=newest.hash if newest else GENESIS,
+        marks=marks,
+    )
+    return _reloaded(connection, key)
+
+
+def _reloaded(connection: Connection, key: int) -> State:
+    """The chat after its memory changed, with the check that may arm its trigger again."""
+    fresh = load(connection, key, None)
+    assert fresh is not None
+    if not fresh.marks.armed and fresh.situation().ratio < fresh.policy.reset_ratio:
+        note_marks(connection, fresh, replace(fresh.marks, armed=True))
+    return fresh
+
+
+def _place(state: State, kind: str, replaced: int) -> tuple[str | None, int]:
+    """Parent and depth of a new fold in the chain of records."""
+    if replaced:
+        first = next(fold for fold in state.folds if fold.n == replaced)
+        return first.parent, first.depth
+    records = state.records
+    parent = records[0].id if records else None
+    if kind == "rollup":
+        return parent, 1
+    if state.policy.leaf_cap:
+        return parent, 0
+    return parent, records[0].depth + 1 if records else 0
+
+
+def sources_hash(connection: Connection, key: int, first: int, last: int) -> bytes:
+    """Hash over the messages that a fold covers."""
+    return hashlib.sha256(b"".join(store.message_hashes(connection, key, first, last))).digest()
+
+
+def fold_hash(previous: bytes, fold: FoldRow, added: Sequence[Item]) -> bytes:
+    """The link of the chain: the fold's content and the link before it."""
+    content: list[object] = [
+        fold.n, fold.id, fold.kind, fold.first_seq, fold.last_seq, fold.head_seq, fold.depth, fold.parent, fold.author,
+        fold.reason, fold.created_at, fold.request_tokens, fold.context_window, fold.active, fold.tokens, fold.duration,
+        fold.marks, fold.removed, fold.sources_sha256.hex(),
+        [
+            [
+                item.id, item.layer, item.section, item.text, item.sources,
+                *([item.confidence] if item.confidence != 1 else []), *([["rewrites", item.rewrites]] if item.rewrites else []),
+            ]
+            for item in added
+        ],
+    ]  # fmt: skip
+    if any((fold.model, fold.prompt, fold.narrative, fold.notes)):
+        content.append([fold.model, fold.prompt, fold.narrative, fold.notes])
+    return hashlib.sha256(previous + canonical_json(content).encode()).digest()

@@ -1,0 +1,51 @@
+"""A chat's place in the database: transactions that come with its fresh state, and events."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from infold.access import Access
+from infold.errors import NotFoundError
+from infold.ledger import journal
+from infold.ledger.rows import Event
+from infold.ledger.store import Connection
+from infold.state import State, load
+
+if TYPE_CHECKING:
+    from infold.memory import Memory
+
+
+class Handle:
+    """What all parts of a chat share."""
+
+    def __init__(self, memory: Memory, key: int, id: str, wait: bool) -> None:
+        self.id = id
+        self._memory = memory
+        self._key = key
+        self._wait = wait
+        self.cache: State | None = None
+
+    def settle(self) -> None:
+        """Wait for what the background does for this chat."""
+        raise NotImplementedError
+
+    def reading(self) -> Access:
+        """A consistent view of the database together with this chat's fresh state."""
+        return Access(self, self._memory.database.read())
+
+    def writing(self) -> Access:
+        """A write transaction together with this chat's fresh state."""
+        return Access(self, self._memory.database.write())
+
+    def load(self, connection: Connection, cached: State | None) -> State:
+        """This chat as it is now."""
+        state = load(connection, self._key, cached)
+        if state is None or state.row.id != self.id:  # keys of deleted chats are used again
+            raise NotFoundError(f"chat {self.id!r} was deleted")
+        return state
+
+    def record(self, connection: Connection, type: str, data: dict[str, Any]) -> Event:
+        """Write an event; the caller emits it once it is committed."""
+        event = Event(type, self._memory.clockwork.now(), data, self.id)
+        journal.insert_event(connection, self._key, event)
+        return event
