@@ -19,8 +19,10 @@ if TYPE_CHECKING:
     from infold.authors import Summarizer
     from infold.chat import Chat
     from infold.context import Context
+    from infold.drifting import Drift
     from infold.entities import Entity
     from infold.finding import Facts
+    from infold.forgetting import Receipt
     from infold.ledger.rows import Event
     from infold.messages import Message
     from infold.models.spec import Model
@@ -197,6 +199,10 @@ class AsyncUser(_Knowing):
         """See `User.recall`."""
         return await self._hop(self._user.recall, query, limit=limit, kinds=kinds, chat=chat, since=since, until=until)
 
+    async def forget(self) -> Receipt:
+        """See `User.forget`."""
+        return await self._hop(self._user.forget)
+
 
 class AsyncChat(_Knowing):
     """`Chat` for asyncio; properties are awaited too: `await chat.summary`."""
@@ -352,6 +358,14 @@ class AsyncChat(_Knowing):
     async def rewind(self, message_id: str) -> int:
         """See `Chat.rewind`."""
         return await self._hop(self._chat.rewind, message_id)
+
+    async def forget(self, *message_ids: str) -> Receipt:
+        """See `Chat.forget`."""
+        return await self._hop(self._chat.forget, *message_ids)
+
+    async def drift(self, model: str | Model | None = None) -> list[Drift]:
+        """See `Chat.drift`."""
+        return await self._hop(self._chat.drift, model)
 
     async def delete(self) -> None:
         """See `Chat.delete`."""

@@ -13,7 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from infold import __version__
-from infold.cli import checks, knowing, recalling, replay
+from infold.cli import checks, forgetting, knowing, recalling, replay
 from infold.cli.options import ChatName, DatabaseUrl, Json, Models, existing, opened
 from infold.cli.output import console, errors, fail, memory_text, print_json
 from infold.cli.transcript import read_transcript
@@ -30,6 +30,8 @@ app.command()(replay.replay)
 app.command()(recalling.recall)
 app.command()(knowing.facts)
 app.add_typer(knowing.entities)
+app.command()(forgetting.forget)
+app.command()(forgetting.drift)
 app.command()(checks.verify)
 app.command()(checks.doctor)
 
