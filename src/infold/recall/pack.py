@@ -17,6 +17,8 @@ THRIFT = 0.5
 """How much a long passage must be better than a short one: 0 not at all, 1 in proportion to its tokens."""
 TOGETHER = 0.2
 """What a passage gains when its neighbour is shown: an answer reads better after its question."""
+SPREAD = 0.03
+"""What it loses for each other one of its session that is shown: one long talk must not fill everything."""
 SURE = 2
 """So many of the best are taken first, whatever they cost, if they fit."""
 _AHEAD = 1e6
@@ -117,10 +119,12 @@ def _fill(
     """What to add to the chosen ones, most valuable first."""
     value = np.where(cost > room, -math.inf, value)
     days = {ranked[at].at // _DAY for at in chosen}
+    sessions = np.array([item.session for item in ranked])
     added: list[int] = []
 
     def take(at: int) -> None:
         value[at] = -math.inf
+        value[sessions == ranked[at].session] -= SPREAD
         for place in (ranked[at].place - 1, ranked[at].place + 1):
             near = places.get(place)
             if near is not None and ranked[near].session == ranked[at].session:
