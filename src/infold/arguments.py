@@ -9,7 +9,7 @@ from typing import Any
 from infold import formats
 from infold.errors import DuplicateIdError, MessageError
 from infold.messages import Message, parse
-from infold.redaction import is_redacted
+from infold.redaction import redacted
 from infold.tokens import message_tokens
 
 MessageLike = Message | Mapping[str, Any]
@@ -29,7 +29,7 @@ def question_of(query: str | MessageLike | None) -> Message | None:
 
 def same(given: Message, stored: Message) -> Message:
     """The stored message, if what was given under its id is the same, or was forgotten: then it stays so."""
-    if given.wire != stored.wire and not is_redacted(stored):
+    if given.wire != stored.wire and redacted(given).wire != stored.wire:
         raise DuplicateIdError(
             f"message id {given.id!r} is taken by another message (number {stored.seq}) of this chat; use a new id"
         )
