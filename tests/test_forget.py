@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from infold import Chat, Memory, MessageError, NotFoundError, Receipt, summarize_memory
+from infold import Chat, DuplicateIdError, Memory, MessageError, NotFoundError, Receipt, summarize_memory
 from infold import preset as policy
 from infold.folding.extractive import extract
 from infold.messages import Message, parse
@@ -206,6 +206,11 @@ def test_F6_a_forgotten_message_does_not_come_back_with_its_id(url: str) -> None
         chat = filled(memory, "default")
         chat.forget("secret")
         assert chat.add(secret()).content == FORGOTTEN
+        chat.add({**call("k"), "id": "call"})
+        with pytest.raises(DuplicateIdError):
+            chat.add({**call("k", arguments='{"name": 1}'), "id": "call"})
+        chat.forget("call")
+        assert chat.add({**call("k", arguments='{"name": 1}'), "id": "call"}).content == FORGOTTEN
         assert_forgotten(memory, chat, url)
 
 

@@ -19,7 +19,7 @@ _WORD = re.compile(r"\w+")
 def redacted(message: Message) -> Message:
     """The message without anything that was said in it. Calls keep ids and names, so that their results belong to them."""
     extra = _structure(message)
-    silent = message.content is None and bool(message.tool_calls or message.opaque)
+    silent = message.content is None and message.item is not None  # its mark is that it was cut
     bare = replace(
         message,
         content=None if silent else FORGOTTEN,
