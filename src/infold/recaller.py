@@ -152,22 +152,19 @@ class Recaller:
                 kept = self._chats[key] = _Kept(epoch, Corpus())
             self._chats.move_to_end(key)
             stored = dict(derived.blocks(connection, key, self.maker, kept.upto + 1)) if kept.upto < cursor else {}
-        for found, end in self._segments(key, kept.upto, last, stored):
+        for found, end in self._segments(key, epoch, kept.upto, last, stored):
             kept.corpus.extend(found, key)
             kept.upto = end
         self._make_room()
         return kept.corpus
 
-    def _unpacked(self, key: int, first: int, data: bytes) -> Segment | None:
+    def _unpacked(self, data: bytes) -> Segment | None:
         from infold.recall.segment import Segment
 
         try:
             return Segment.from_bytes(data)
         except ValueError as error:
             log.warning("a block of the recall index is damaged (%s); it is made again from its messages", error)
-            if self._database.options.get("mode") != "ro":
-                with self._database.write() as connection:
-                    derived.drop_block(connection, key, first)
             return None
 
     def _make_room(self) -> None:
@@ -196,19 +193,34 @@ class Recaller:
         with self._database.read() as connection:
             place = derived.place(connection, key)
             stored = dict(derived.blocks(connection, key, self.maker, 1)) if place else {}
-        for found, _ in self._segments(key, 0, place[1] if place else 0, stored):
+        for found, _ in self._segments(key, place[0] if place else 0, 0, place[1] if place else 0, stored):
             whole.extend(found, key)
 
-    def _segments(self, key: int, upto: int, last: int, stored: dict[int, bytes]) -> Iterator[tuple[Segment, int]]:
+    def _segments(
+        self, key: int, epoch: int, upto: int, last: int, stored: dict[int, bytes]
+    ) -> Iterator[tuple[Segment, int]]:
         """What follows a position in a chat, from blocks where there are, else made of messages; and where each ends."""
         while upto < last:
-            found = self._unpacked(key, upto + 1, stored[upto + 1]) if upto + 1 in stored else None
+            found = self._unpacked(stored[upto + 1]) if upto + 1 in stored else None
             end = min(last, (upto // BLOCK + 1) * BLOCK)
             if found is None:
                 with self._database.read() as connection:
-                    found = self._segment(store.messages_between(connection, key, upto + 1, end))
+                    messages = store.messages_between(connection, key, upto + 1, end)
+                found = self._segment(messages)
+                if upto + 1 in stored:
+                    self._mend(key, epoch, upto + 1, found)
             yield found, end
             upto = end
+
+    def _mend(self, key: int, epoch: int, first: int, made: Segment) -> None:
+        """Write a block in place of a damaged one, unless messages have left the chat meanwhile."""
+        if self._database.options.get("mode") == "ro":
+            return
+        with self._database.write() as connection:
+            now = derived.place(connection, key)
+            if now is not None and now[0] == epoch:
+                derived.drop_block(connection, key, first)
+                derived.put_block(connection, key, first, self.maker, made.to_bytes())
 
     # Searching -----------------------------------------------------------------------------------------
 
