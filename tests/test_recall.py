@@ -133,7 +133,7 @@ TEXTS = st.one_of(
 )
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
 @given(question=TEXTS, budget=st.integers(60, 7000))
 def test_E3_any_question_any_budget(long_chat: Chat, question: str, budget: int) -> None:
     try:

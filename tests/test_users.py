@@ -170,7 +170,7 @@ def known_after(seed: int) -> frozenset[tuple[str, str, int, int | None]]:
         return frozenset((fact.text, fact.status, fact.valid_from, fact.valid_to) for fact in facts)
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
 @given(seed=st.integers(1, 10**6))
 def test_D3_the_order_of_folding_makes_no_difference(seed: int) -> None:
     """What holds depends on when it was said, not on when it was loaded or folded."""
@@ -243,7 +243,7 @@ NAMES = ["ann", "Ann", "ANN", "аnn", "ａnn", "ann ", " ann", "%", "_nn", "a%",
          unicodedata.normalize("NFD", "José"), " ", ".", "None", "null", "0", "user", "\n", "🧑", "a" * 200, "*", "a_n"]  # fmt: skip
 
 
-@settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
 @given(data=st.data())
 def test_E8_nothing_of_another_user_is_ever_seen(data: st.DataObject) -> None:
     any_name = st.sampled_from(NAMES) | st.text(min_size=1, max_size=8).filter(

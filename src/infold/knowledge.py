@@ -10,7 +10,7 @@ from typing import Any, TypeVar, cast
 
 from infold import entities, facts
 from infold.entities import Entity
-from infold.facts import Fact
+from infold.facts import Fact, Statement
 from infold.items import FACT, Item, line_tokens
 from infold.ledger import derived
 from infold.ledger.rows import ChatRow
@@ -19,10 +19,11 @@ from infold.ledger.store import Connection
 T = TypeVar("T")
 _KEPT = 256
 _LISTS = 32
+_LATE, _LATE_OF_USER = 300, 1000
 _SECTION = {
     "preference": "goals", "goal": "goals", "decision": "decisions", "commitment": "open", "reference": "artifacts",
 }  # fmt: skip
-_LASTING = ("biography", "preference", "constraint", "fact", "goal")
+LASTING = ("biography", "preference", "constraint", "fact", "goal")
 """Kinds of facts that are worth knowing in another chat."""
 _MOST_SHOWN = 40
 
@@ -35,6 +36,10 @@ class Known:
     entities: tuple[Entity, ...]
     damaged: tuple[derived.Damaged, ...] = ()
     """Facts whose rows cannot be read."""
+
+
+def _known(statements: Sequence[Statement]) -> Known:
+    return Known(tuple(facts.resolve(statements)), ())
 
 
 class Knowledge:
@@ -56,6 +61,24 @@ class Knowledge:
 
         return self._kept_or(("chat", row.key), pulse, read)
 
+    def lately(self, connection: Connection, row: ChatRow, user: str | None) -> tuple[Known, Known]:
+        """The facts that were stated last and are worth knowing, of a chat alone and with its user's other chats: contexts
+        need them after every fold, however many there are in all."""
+        own = self._kept_or(
+            ("late", row.key),
+            (row.version, row.epoch),
+            lambda: _known(derived.latest_facts(connection, row.key, None, LASTING, _LATE)),
+        )
+        if user is None:
+            return own, own
+        pulse = derived.user_pulse(connection, user)
+        every = self._kept_or(
+            ("late of", user),
+            pulse,
+            lambda: _known(derived.latest_facts(connection, -1, user, LASTING, _LATE_OF_USER)),
+        )
+        return own, every
+
     def of_user(self, connection: Connection, user: str) -> Known:
         """What was said in all chats of a user."""
 
@@ -69,7 +92,7 @@ class Knowledge:
     def forget(self, key: int) -> None:
         """Drop what is kept of a chat, and of users, who may have been its own."""
         with self._lock:
-            for kept in [one for one in self._kept if one == ("chat", key) or one[0] == "user"]:
+            for kept in [one for one in self._kept if one[0] in ("user", "late of") or one[1] == key]:
                 del self._kept[kept]
             self._lists.clear()
 
@@ -119,7 +142,7 @@ def beside(
         elsewhere = all(saying.chat != chat for saying in fact.sources)
         if fact.status == "conflicting":
             text = _conflict(fact, every)
-        elif fact.status == "current" and elsewhere and fact.id not in shown and fact.kind in _LASTING:
+        elif fact.status == "current" and elsewhere and fact.id not in shown and fact.kind in LASTING:
             text = fact.text
         else:
             continue

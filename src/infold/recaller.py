@@ -29,6 +29,7 @@ log = logging.getLogger("infold")
 FORMAT = "1"
 """Of blocks, words and passages; another one is made anew."""
 _KEPT = 100_000  # passages kept in memory, over all chats
+_AT_ONCE = 4096  # messages that may be indexed while somebody waits for a context
 _NOTES = 16  # lists of short texts laid out for searching
 _KNOWN = 20_000  # vectors of short texts kept in memory
 
@@ -85,6 +86,7 @@ class Recaller:
         self._words: OrderedDict[int, _Words] = OrderedDict()
         self._users: OrderedDict[str, tuple[tuple[Any, ...], Corpus]] = OrderedDict()
         self._texts: OrderedDict[str, Any] = OrderedDict()
+        self._indexed: dict[int, int] = {}
         self._notes: OrderedDict[tuple[tuple[str, int], ...], Corpus] = OrderedDict()
 
     @property
@@ -100,6 +102,7 @@ class Recaller:
         with self._lock:
             self._chats.pop(key, None)
             self._words.pop(key, None)
+            self._indexed.pop(key, None)
             self._users.clear()
             self._texts.clear()
             self._notes.clear()
@@ -125,6 +128,14 @@ class Recaller:
     def behind(self, connection: Connection, key: int, cursor: int) -> bool:
         """Whether complete blocks of folded messages are missing."""
         return cursor >= BLOCK and self._missing(connection, key, cursor) is not None
+
+    def ready(self, connection: Connection, key: int, cursor: int) -> bool:
+        """Whether so much is indexed that nobody has to wait long for a search."""
+        kept = self._chats.get(key)
+        indexed = max(self._indexed.get(key, 0), kept.upto if kept else 0)
+        if cursor - indexed > _AT_ONCE:
+            indexed = self._indexed[key] = derived.count_blocks(connection, key, self.maker) * BLOCK
+        return cursor - indexed <= _AT_ONCE
 
     def _missing(self, connection: Connection, key: int, cursor: int) -> int | None:
         made = derived.blocks_made(connection, key, self.maker)

@@ -91,15 +91,14 @@ class Remembering(Handle):
         if user is None:
             kept = state.rendered.get("beside")
             if kept is None:
-                known = self._memory.knowledge.of_chat(connection, state.row)
+                known, _ = self._memory.knowledge.lately(connection, state.row, None)
                 kept = state.rendered["beside"] = beside(
                     known.facts, known.facts, state.items, self.id, policy.facts_cap
                 )
         else:
-            known = self._memory.knowledge.of_user(connection, user)
+            own, known = self._memory.knowledge.lately(connection, state.row, user)
             kept = state.rendered.get(("beside", id(known)))
             if kept is None:
-                own = self._memory.knowledge.of_chat(connection, state.row)
                 kept = beside(own.facts, known.facts, state.items, self.id, policy.facts_cap)
                 state.rendered["beside", id(known)] = kept
                 state.rendered["known"] = known  # as long as this is kept, its id is its own
@@ -115,6 +114,8 @@ class Remembering(Handle):
             return False
         if not state.row.cursor and state.unfolded_tokens < budget:
             return False
+        if not self._memory.recaller.ready(connection, self._key, state.row.cursor):
+            return False  # the background is at it
         if given:
             return has_words(question)
         return _ASKS.search(question) is not None and self._memory.recaller.rare(connection, self._key, question)

@@ -5,6 +5,7 @@ A wrong supersession is worse than a missed one: all that tells a thing must be 
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
@@ -13,6 +14,7 @@ from infold.facts.statements import ASSISTANT, TOOL, Saying, Statement
 from infold.folding.likeness import GENERIC, about, telling, words
 
 _ANYWHERE = "\0"  # no chat has this id
+_SOON = 64  # changes with a word in common that are looked at
 _FEW = 4  # words that name one thing outright
 _REVOCABLE = frozenset(["decision", "goal", "preference", "commitment"])
 
@@ -22,6 +24,7 @@ def overruled(known: Sequence[Statement], standing: Sequence[Statement]) -> Iter
     changes = [one for one in known if one.replaces and one.sayings]
     if not changes:
         return
+    changes.sort(key=lambda one: (one.sayings[-1].at, one.id))  # so is each list below
     # By word and chat; by word alone for what is taken back anywhere.
     outright: dict[tuple[str, str], list[Statement]] = {}
     wordy: dict[tuple[str, str], list[Statement]] = {}
@@ -41,16 +44,22 @@ def overruled(known: Sequence[Statement], standing: Sequence[Statement]) -> Iter
         named = telling(said)
         rarest = min(named, key=lambda word: (counts[word], word), default="")
         chats = {_ANYWHERE} if old.kind == "preference" else {saying.chat for saying in old.sayings}
-        near = [new for chat in chats for word in said for new in outright.get((chat, word), ())]
-        near += [new for chat in chats for new in wordy.get((chat, rarest), ())]
         last = old.sayings[-1]
-        near = [new for new in near if new.sayings[-1].at >= last.at and new.id != old.id]
+        near = [new for chat in chats for word in said for new in _since(outright.get((chat, word), ()), last.at)]
+        near += [new for chat in chats for new in _since(wordy.get((chat, rarest), ()), last.at)]
+        near = [new for new in near if new.id != old.id]
         hits = [
             (saying, new.id, new) for new in near if (saying := _after(new, old)) is not None and _names(new, old, said)
         ]
         if hits:
             first, _, new = min(hits, key=lambda hit: hit[:2])
             yield old, new, first.at
+
+
+def _since(changes: Sequence[Statement], at: int) -> Sequence[Statement]:
+    """The first changes that were said at some time or later: what is taken back is taken back soon."""
+    start = bisect_left(changes, at, key=lambda one: one.sayings[-1].at)
+    return changes[start : start + _SOON]
 
 
 def _is_outright(new: Statement) -> bool:

@@ -74,6 +74,11 @@ def resolve(statements: Iterable[Statement]) -> list[Fact]:
     standing = [one for one in known if fates[one.id].until is None and not fates[one.id].against]
     for old, new, at in overruled(known, standing):
         fates[old.id] = Fate(fates[old.id].since, at, new.id)
+    standing_fates = {id: fate for id, fate in fates.items() if fate.until is None}
+    for id, fate in fates.items():  # a conflict has two sides, both of which still stand
+        rivals = (standing_fates.get(other) for other in fate.against)
+        both = [other for other, rival in zip(fate.against, rivals, strict=True) if rival and id in rival.against]
+        fate.against = tuple(both) if fate.until is None else ()
     facts = [_fact(one, fates[one.id]) for one in known]
     return sorted(facts, key=lambda fact: (fact.valid_from, fact.id))
 

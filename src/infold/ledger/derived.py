@@ -39,6 +39,14 @@ _facts_of_chat = Query(
 _facts_of_user = Query(
     select(*_FACT_COLUMNS).join(chats, chats.c.key == facts.c.chat).where(chats.c.user == P("of")).order_by(facts.c.key)
 )
+_kinds = func.json_each(P("kinds")).table_valued("value")
+_latest_facts = Query(
+    select(*_FACT_COLUMNS)
+    .join(chats, chats.c.key == facts.c.chat)
+    .where(or_(facts.c.chat == P("of"), chats.c.user == P("of_user")), facts.c.kind.in_(select(_kinds.c.value)))
+    .order_by(facts.c.key.desc())
+    .limit(P("most"))
+)
 _keyed_facts = Query(select(facts.c.key, facts.c.sayings).where(facts.c.chat == P("of")))
 _delete_fact = Query(delete(facts).where(facts.c.key == P("of")))
 _delete_damaged = Query(delete(facts).where(facts.c.chat == P("of"), facts.c.digest == P("digest")))
@@ -92,6 +100,14 @@ def facts_of_chat(connection: Connection, key: int) -> tuple[list[Statement], li
 def facts_of_user(connection: Connection, user: str) -> tuple[list[Statement], list[Damaged]]:
     """What was stated in all chats of a user; and what is damaged."""
     return _checked(_facts_of_user(connection, of=user))
+
+
+def latest_facts(
+    connection: Connection, key: int, user: str | None, kinds: Sequence[str], most: int
+) -> list[Statement]:
+    """What was stated last of some kinds: in a chat, or in all chats of a user."""
+    rows = _latest_facts(connection, of=key, of_user=user, kinds=json.dumps(kinds), most=most).fetchall()
+    return _checked(reversed(rows))[0]
 
 
 def _checked(rows: Iterable[Sequence[Any]]) -> tuple[list[Statement], list[Damaged]]:
@@ -288,6 +304,7 @@ _blocks = Query(
     )
     .order_by(recall_blocks.c.first_seq)
 )
+_count_blocks = Query(select(func.count()).where(recall_blocks.c.chat == P("of"), recall_blocks.c.maker == P("maker")))
 _made = Query(
     select(recall_blocks.c.first_seq)
     .where(recall_blocks.c.chat == P("of"), recall_blocks.c.maker == P("maker"))
@@ -324,6 +341,11 @@ def blocks(connection: Connection, key: int, maker: str, first: int) -> list[tup
 def blocks_made(connection: Connection, key: int, maker: str) -> list[int]:
     """First positions of the blocks there are."""
     return [row[0] for row in _made(connection, of=key, maker=maker)]
+
+
+def count_blocks(connection: Connection, key: int, maker: str) -> int:
+    """How many blocks there are."""
+    return int(_count_blocks(connection, of=key, maker=maker).fetchone()[0])
 
 
 def place(connection: Connection, key: int) -> tuple[int, int, int, str] | None:
