@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import os
 import shutil
 import socket
 from collections.abc import Callable, Iterator
@@ -10,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import settings
 
 from infold import Memory
 from infold.messages import parse
@@ -17,6 +19,10 @@ from infold.tokens import count, message_tokens
 from tests.upstream import Upstream
 
 START = 1_767_225_600_000  # 2026-01-01, in milliseconds
+
+# The same examples every time, unless somebody is hunting for new ones.
+settings.register_profile("repeatable", derandomize=not os.environ.get("INFOLD_FUZZ"), deadline=None)
+settings.load_profile("repeatable")
 
 
 def ticking_clock(start: int = START, step: int = 1000) -> Callable[[], int]:
