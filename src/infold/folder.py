@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from infold.committing import EXTRACTIVE, SUMMARIZER, Clockwork, LostRaceError, commit, noted
+from infold.facts import KINDS
 from infold.folding.extractive import extract
 from infold.folding.merge import Change, fold_extractive, fold_text, rebuild, roll_up
 from infold.items import LEAF, Candidate, Item
@@ -28,6 +29,7 @@ from infold.writing import Job, Log, Written
 
 log = logging.getLogger("infold")
 
+_LATEST = 300
 MOST_AT_ONCE = 2000
 """Messages whose facts are noted while somebody waits."""
 
@@ -245,7 +247,8 @@ def rolled_up(connection: Connection, state: State) -> tuple[Change, dict[str, A
     if not due or not merged:
         return None
     change = roll_up(state.items, merged, policy, state.row.folds + 1)
-    statements, _ = derived.facts_of_chat(connection, state.row.key)
+    # What was stated last contradicts what is older; the cost must not grow with the chat.
+    statements = derived.latest_of_chat(connection, state.row.key, KINDS, _LATEST)
     found = difference(change, state.items, statements)
     change = without_outdated(change, found, state.row.id)
     return (

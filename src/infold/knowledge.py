@@ -67,7 +67,7 @@ class Knowledge:
         own = self._kept_or(
             ("late", row.key),
             (row.version, row.epoch),
-            lambda: _known(derived.latest_facts(connection, row.key, None, LASTING, _LATE)),
+            lambda: _known(derived.latest_of_chat(connection, row.key, LASTING, _LATE)),
         )
         if user is None:
             return own, own
@@ -75,7 +75,7 @@ class Knowledge:
         every = self._kept_or(
             ("late of", user),
             pulse,
-            lambda: _known(derived.latest_facts(connection, -1, user, LASTING, _LATE_OF_USER)),
+            lambda: _known(derived.latest_of_user(connection, user, LASTING, _LATE_OF_USER)),
         )
         return own, every
 

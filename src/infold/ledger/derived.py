@@ -40,10 +40,18 @@ _facts_of_user = Query(
     select(*_FACT_COLUMNS).join(chats, chats.c.key == facts.c.chat).where(chats.c.user == P("of")).order_by(facts.c.key)
 )
 _kinds = func.json_each(P("kinds")).table_valued("value")
-_latest_facts = Query(
+_lasting = facts.c.kind.in_(select(_kinds.c.value))
+_latest_of_chat = Query(
     select(*_FACT_COLUMNS)
     .join(chats, chats.c.key == facts.c.chat)
-    .where(or_(facts.c.chat == P("of"), chats.c.user == P("of_user")), facts.c.kind.in_(select(_kinds.c.value)))
+    .where(facts.c.chat == P("of"), _lasting)
+    .order_by(facts.c.key.desc())
+    .limit(P("most"))
+)
+_latest_of_user = Query(
+    select(*_FACT_COLUMNS)
+    .join(chats, chats.c.key == facts.c.chat)
+    .where(chats.c.user == P("of"), _lasting)
     .order_by(facts.c.key.desc())
     .limit(P("most"))
 )
@@ -102,11 +110,15 @@ def facts_of_user(connection: Connection, user: str) -> tuple[list[Statement], l
     return _checked(_facts_of_user(connection, of=user))
 
 
-def latest_facts(
-    connection: Connection, key: int, user: str | None, kinds: Sequence[str], most: int
-) -> list[Statement]:
-    """What was stated last of some kinds: in a chat, or in all chats of a user."""
-    rows = _latest_facts(connection, of=key, of_user=user, kinds=json.dumps(kinds), most=most).fetchall()
+def latest_of_chat(connection: Connection, key: int, kinds: Sequence[str], most: int) -> list[Statement]:
+    """What was stated last of some kinds in a chat."""
+    rows = _latest_of_chat(connection, of=key, kinds=json.dumps(kinds), most=most).fetchall()
+    return _checked(reversed(rows))[0]
+
+
+def latest_of_user(connection: Connection, user: str, kinds: Sequence[str], most: int) -> list[Statement]:
+    """What was stated last of some kinds in all chats of a user."""
+    rows = _latest_of_user(connection, of=user, kinds=json.dumps(kinds), most=most).fetchall()
     return _checked(reversed(rows))[0]
 
 

@@ -186,6 +186,8 @@ facts = Table(
     UniqueConstraint("chat", "digest"),  # what is said again is found at once, however many facts there are
 )
 
+Index("facts_by_chat", facts.c.chat, facts.c.key)
+
 mentions = Table(
     "mentions",
     metadata,

@@ -29,6 +29,7 @@ def upgrade() -> None:
         sa.Column("sayings", sa.Text, nullable=False),
         sa.UniqueConstraint("chat", "digest"),
     )
+    op.create_index("facts_by_chat", "facts", ["chat", "key"])
     op.create_table(
         "mentions",
         sa.Column("key", sa.Integer, primary_key=True),
