@@ -235,20 +235,20 @@ class Recaller:
 
     # Searching -----------------------------------------------------------------------------------------
 
-    def rare(self, connection: Connection, key: int, question: str) -> bool:
-        """Whether a question has a word that few folded messages of a chat have, but some: it may ask for those.
+    def rare(self, connection: Connection, key: int, question: str) -> int:
+        """How many words of a question few folded messages of a chat have, but some: it may ask for those.
 
         Cheap, and without vectors: it is asked of every message that looks like a question.
         """
         from infold.recall.words import term, words
 
-        wanted = {term(word) for word in words(question) if word not in _COURTESY}
+        wanted = {term(word) for word in words(question) if word not in _COURTESY and not _is_small(word)}
         if not wanted:
-            return False
+            return 0
         with self._lock:
             known = self._count_words(connection, key)
-        most = max(3, known.upto // 50)
-        return any(0 < known.counts[number] <= most for number in wanted)
+        most = max(2, known.upto // 100)
+        return sum(0 < known.counts[number] <= most for number in wanted)
 
     def _count_words(self, connection: Connection, key: int) -> _Words:
         from infold.recall.words import term, words
@@ -374,6 +374,11 @@ _COURTESY = frozenset(
     "hello hi hey thanks thank ok okay yes yeah no nope great good morning evening afternoon night please sure fine cool nice "
     "perfect bye welcome go continue sorry well right alright lovely awesome today going hallo danke merci gracias hola bonjour".split()
 )
+
+
+def _is_small(word: str) -> bool:
+    """Numbers of up to three digits stand for nothing in particular."""
+    return word.isdigit() and len(word) < 4
 
 
 def has_words(question: str) -> bool:

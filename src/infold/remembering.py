@@ -26,12 +26,20 @@ if TYPE_CHECKING:
 log = logging.getLogger("infold")
 
 _MOST_FOUND, _FEWEST_FOUND, _SHORTEST = 300, 40, 8
-_ASKS = re.compile(
-    r"[?？؟]|\b(?:remember|remind|recall|earlier|previous(?:ly)?|before|again|last time|as (?:we|i|you) (?:said|agreed|discussed)"
-    r"|(?:i|you|we|he|she|they) (?:said|told|mentioned|agreed|decided|talked|discussed|wanted|planned|promised|suggested|recommended)"
-    r"|which|who|whom|whose|when did|what was|what did|tell me|look up|find)\b",
+_PAST = re.compile(
+    r"\b(?:remember|remind|recall|earlier|previous(?:ly)?|last time|as (?:we|i|you) (?:said|agreed|discussed)|did|was|were|had"
+    r"|(?:i|you|we|he|she|they) (?:said|told|mentioned|agreed|decided|talked|discussed|wanted|planned|promised|suggested"
+    r"|recommended)|what(?:'s| is| are) (?:my|our)|look up)\b",
     re.IGNORECASE,
 )
+_SENTENCE = re.compile(r"[^.!?？؟\n]*[.!?？؟\n]*")
+
+
+def _asking(text: str) -> tuple[str, bool]:
+    """The sentences of a message that ask, and whether they ask for something of the past."""
+    found = [one for one in _SENTENCE.findall(text) if one.rstrip()[-1:] in ("?", "？", "؟") or _PAST.search(one)]
+    asks = " ".join(found)
+    return asks, _PAST.search(asks) is not None
 
 
 class Remembering(Handle):
@@ -108,7 +116,7 @@ class Remembering(Handle):
         """Whether a question may be answered by messages that a context would not show.
 
         One that the caller gave is taken at its word; of the last message of a chat it takes the form of a question, and
-        a word that is rare in what was folded.
+        words that are rare in what was folded: two, or one where it asks for something of the past.
         """
         if not state.policy.recall_cap or "recalled" not in state.policy.order:
             return False
@@ -118,7 +126,8 @@ class Remembering(Handle):
             return False  # the background is at it
         if given:
             return has_words(question)
-        return _ASKS.search(question) is not None and self._memory.recaller.rare(connection, self._key, question)
+        asks, past = _asking(question)
+        return bool(asks) and self._memory.recaller.rare(connection, self._key, asks) > (0 if past else 1)
 
     def answers(self, view: View, question: Message, budget: int) -> View:
         """A view with what earlier messages say to a question."""
