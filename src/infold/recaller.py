@@ -18,6 +18,7 @@ from infold.messages import Message
 if TYPE_CHECKING:
     from infold.context import Quotations
     from infold.ledger.database import Database
+    from infold.ledger.rows import ChatRow
     from infold.recall.corpus import Corpus
     from infold.recall.query import Query
     from infold.recall.rank import Allowed, Ranked
@@ -235,7 +236,7 @@ class Recaller:
 
     # Searching -----------------------------------------------------------------------------------------
 
-    def rare(self, connection: Connection, key: int, question: str) -> int:
+    def rare(self, connection: Connection, row: ChatRow, question: str) -> int:
         """How many words of a question few folded messages of a chat have, but some: it may ask for those.
 
         Cheap, and without vectors: it is asked of every message that looks like a question.
@@ -246,16 +247,17 @@ class Recaller:
         if not wanted:
             return 0
         with self._lock:
-            known = self._count_words(connection, key)
+            known = self._count_words(connection, row)
         most = max(2, known.upto // 100)
         return sum(0 < known.counts[number] <= most for number in wanted)
 
-    def _count_words(self, connection: Connection, key: int) -> _Words:
+    def _count_words(self, connection: Connection, row: ChatRow) -> _Words:
         from infold.recall.words import term, words
 
-        place = derived.place(connection, key)
-        epoch, cursor = (place[0], place[2]) if place else (0, 0)
+        key, epoch, cursor = row.key, row.epoch, row.cursor
         known = self._words.get(key)
+        if known is not None and known.epoch == epoch and known.upto == cursor:
+            return known
         if known is None or known.epoch != epoch or known.upto > cursor:
             known = self._words[key] = _Words(epoch)
         self._words.move_to_end(key)

@@ -37,9 +37,13 @@ _SENTENCE = re.compile(r"[^.!?？؟\n]*[.!?？؟\n]*")
 
 def _asking(text: str) -> tuple[str, bool]:
     """The sentences of a message that ask, and whether they ask for something of the past."""
-    found = [one for one in _SENTENCE.findall(text) if one.rstrip()[-1:] in ("?", "？", "؟") or _PAST.search(one)]
-    asks = " ".join(found)
-    return asks, _PAST.search(asks) is not None
+    past = _PAST.search(text) is not None
+    if not past and "?" not in text and "？" not in text and "؟" not in text:
+        return "", False
+    found = [
+        one for one in _SENTENCE.findall(text) if one.rstrip()[-1:] in ("?", "？", "؟") or (past and _PAST.search(one))
+    ]
+    return " ".join(found), past
 
 
 class Remembering(Handle):
@@ -127,7 +131,7 @@ class Remembering(Handle):
         if given:
             return has_words(question)
         asks, past = _asking(question)
-        return bool(asks) and self._memory.recaller.rare(connection, self._key, asks) > (0 if past else 1)
+        return bool(asks) and self._memory.recaller.rare(connection, state.row, asks) > (0 if past else 1)
 
     def answers(self, view: View, question: Message, budget: int) -> View:
         """A view with what earlier messages say to a question."""
