@@ -7,13 +7,11 @@ import json
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
 from infold import AsyncMemory, Memory, NotFoundError
-from infold.cli.app import app
 from tests.conftest import assistant, user
+from tests.test_cli import Run, in_folder
 
-run = CliRunner()
 SECRET = "My locker code is 8812-violet."
 
 
@@ -28,27 +26,33 @@ def database(tmp_path: Path) -> str:
     return url
 
 
-def test_F6_forget_prints_a_receipt(database: str) -> None:
-    done = run.invoke(app, ["forget", "a", "m1", "--yes", "-d", database])
-    assert done.exit_code == 0
-    assert "1 messages" in done.stdout
-    assert "folds" in done.stdout
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Run:
+    return in_folder(tmp_path, monkeypatch, capfd)
+
+
+def test_F6_forget_prints_a_receipt(run: Run, database: str) -> None:
+    code, out, _ = run("forget", "a", "m1", "--yes", "-d", database)
+    assert code == 0
+    assert "1 messages" in out
+    assert "folds" in out
     with Memory(database) as memory:
         assert "violet" not in memory.chat("a").summary
         assert memory.verify().ok
-    again = run.invoke(app, ["forget", "a", "m1", "--yes", "-d", database])
-    assert again.exit_code == 0
-    assert "nothing was left to forget" in again.stdout
+    code, out, _ = run("forget", "a", "m1", "--yes", "-d", database)
+    assert code == 0
+    assert "nothing was left to forget" in out
 
 
-def test_F6_forget_asks_first(database: str) -> None:
-    refused = run.invoke(app, ["forget", "--user", "ann", "-d", database], input="n\n")
-    assert refused.exit_code == 1
+def test_F6_forget_asks_first(run: Run, database: str) -> None:
+    code, _, err = run("forget", "--user", "ann", "-d", database, stdin="n\n")
+    assert code == 1
+    assert "for good?" in err
     with Memory(database) as memory:
         assert [info.id for info in memory.chats()] == ["a"]
-    done = run.invoke(app, ["forget", "--user", "ann", "--json", "-d", database], input="y\n")
-    assert done.exit_code == 0
-    assert json.loads(done.stdout[done.stdout.index("{") :])["chats"] == 1
+    code, out, _ = run("forget", "--user", "ann", "--json", "-d", database, stdin="y\n")
+    assert code == 0
+    assert json.loads(out[out.index("{") :])["chats"] == 1
     with Memory(database) as memory:
         assert memory.chats() == []
 
@@ -63,17 +67,19 @@ def test_F6_forget_asks_first(database: str) -> None:
         (["a", "m1", "--user", "ann"], 2, "not both"),
     ],
 )
-def test_F6_what_cannot_be_forgotten_is_told(database: str, arguments: list[str], code: int, told: str) -> None:
-    done = run.invoke(app, ["forget", *arguments, "-d", database])
-    assert done.exit_code == code
-    assert told in " ".join(f"{done.output} {done.exception}".split())
+def test_F6_what_cannot_be_forgotten_is_told(
+    run: Run, database: str, arguments: list[str], code: int, told: str
+) -> None:
+    ended, _, err = run("forget", *arguments, "-d", database)
+    assert ended == code
+    assert told in " ".join(err.split())
 
 
-def test_D6_drift_of_a_chat(database: str) -> None:
-    shown = run.invoke(app, ["drift", "a", "-d", database])
-    assert shown.exit_code == 0
-    assert "0%" in shown.stdout
-    found = json.loads(run.invoke(app, ["drift", "a", "--json", "-d", database]).stdout)
+def test_D6_drift_of_a_chat(run: Run, database: str) -> None:
+    code, out, _ = run("drift", "a", "-d", database)
+    assert code == 0
+    assert "0%" in out
+    found = json.loads(run("drift", "a", "--json", "-d", database)[1])
     assert found[0]["first"] == 1
     assert found[0]["drift"] == 0
 
