@@ -149,7 +149,7 @@ def main() -> None:
     missed = [100 - value for value in figures["all"]]
     targets = [100 - floor for floor in FLOORS] if options.data else [None] * len(FLOORS)
     report(
-        "recall",
+        "recall" if options.data else "recall_ours",
         [
             Figure(f"evidence that a context of {budget:,} tokens misses", value, "%", target)
             for budget, value, target in zip(BUDGETS, missed, targets, strict=True)
