@@ -20,6 +20,10 @@ if TYPE_CHECKING:
     from infold.memory import Memory
 
 
+NAMED = "named, or linked to what is"
+"""Why an entity is shown that a query points to."""
+
+
 def assemble_context(
     user_id: str | None, chat_id: str, query: str, max_tokens: int | None = None, *, memory: Memory | None = None
 ) -> dict[str, Any]:
@@ -85,7 +89,7 @@ def select_related_entities(entities: Sequence[Entity], query: str, limit: int) 
     """Tasks, goals, problems and others by recency and by how near they are to what the query names, best first."""
     names = {entity.id: entity.name for entity in entities}
     return [
-        (line(entity, names), "named, or linked to what is" if score > 1 else "recent")
+        (line(entity, names), NAMED if score > 1 else "recent")  # recency alone is at most 1
         for entity, score in relevant(entities, query, limit)
     ]
 

@@ -263,7 +263,7 @@ class Recaller:
         self._words.move_to_end(key)
         if cursor - known.upto > 2 * BLOCK:
             for first, data in derived.blocks(connection, key, self.maker, known.upto + 1):
-                found = self._unpacked_quietly(data) if first == known.upto + 1 else None
+                found = self._unpacked(data) if first == known.upto + 1 else None
                 if found is None:
                     break
                 ends = found.count.cumsum().tolist()
@@ -279,14 +279,6 @@ class Recaller:
         while len(self._words) > 256:
             self._words.popitem(last=False)
         return known
-
-    def _unpacked_quietly(self, data: bytes) -> Segment | None:
-        from infold.recall.segment import Segment
-
-        try:
-            return Segment.from_bytes(data)
-        except ValueError:
-            return None
 
     def search(
         self,

@@ -9,7 +9,8 @@ from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from infold.entities import Entity, line, relevant
+from infold.engine import NAMED, select_related_entities
+from infold.entities import Entity
 from infold.errors import EmbedderError
 from infold.finding import Facts, find, put_entity, take_entity
 from infold.handle import Handle
@@ -151,12 +152,5 @@ class Remembering(Handle):
 
     def related(self, connection: Connection, state: State, view: View, question: str, named: bool) -> View:
         """A view with the entities that matter for a question; with `named`, only those that it points to."""
-        every = self._known(connection, state).entities
-        names = {entity.id: entity.name for entity in every}
-        chosen = relevant(every, question, state.policy.entities)
-        lines = tuple(
-            (line(entity, names), "named, or linked to what is" if score > 1 else "recent")
-            for entity, score in chosen
-            if score > 1 or not named  # recency alone is at most 1
-        )
-        return replace(view, related=lines)
+        found = select_related_entities(self._known(connection, state).entities, question, state.policy.entities)
+        return replace(view, related=tuple(one for one in found if one[1] == NAMED or not named))
