@@ -157,7 +157,7 @@ def test_D3_a_rewind_takes_facts_back(memory: Memory) -> None:
     chat.rewind(kept.id)
     assert chat.facts(all=True) == before
     assert chat.entities == []
-    with Memory(f"sqlite:///{memory.database.path}") as other:
+    with Memory(f"sqlite:///{memory.database.backend.name}") as other:
         assert other.chat("a").facts(all=True) == before
     chat.rewind(chat.messages()[0].id)
     assert chat.facts(all=True) == ()

@@ -412,7 +412,7 @@ def test_F6_another_handle_notices(url: str) -> None:
 
 
 def test_F6_a_reader_that_holds_the_file_is_told(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("infold.ledger.database.SCRUB_TIMEOUT", 50)
+    monkeypatch.setattr("infold.ledger.sqlite.SCRUB_TIMEOUT", 50)
     with open_memory(url) as memory:
         chat = filled(memory, "rolling")
         with closing(sqlite3.connect(path_of(url), isolation_level=None)) as reader:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
-from infold.ledger.store import Connection
+from infold.ledger.query import Connection
 from infold.state import State
 
 if TYPE_CHECKING:

@@ -12,8 +12,8 @@ from infold.committing import GENESIS, fold_hash
 from infold.items import Item, line_tokens
 from infold.ledger import store
 from infold.ledger.proof import gaps
+from infold.ledger.query import Connection
 from infold.ledger.rows import ChatRow, FoldRow
-from infold.ledger.store import Connection
 from infold.policy import Policy
 from infold.tokens import message_tokens
 

@@ -314,7 +314,7 @@ class Chat(Remembering, Changing):
 
     @property
     def _index_job(self) -> str:
-        return f"{self.id} (index)"
+        return f"{self.job} (index)"
 
     def _make_index(self) -> None:
         """Note facts and entities that were never read, and write the missing blocks of recall."""

@@ -12,8 +12,8 @@ from infold.failpoints import reach
 from infold.folding.merge import Change
 from infold.items import Item, total_tokens
 from infold.ledger import journal, store
+from infold.ledger.query import Connection
 from infold.ledger.rows import Event, FoldRow
-from infold.ledger.store import Connection
 from infold.messages import canonical_json
 from infold.noting import rewound
 from infold.state import State, load, marks_json, note_marks

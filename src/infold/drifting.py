@@ -15,8 +15,8 @@ from infold.writing import Answers, Job, Log, Writer
 
 if TYPE_CHECKING:
     from infold.authors import Author
+    from infold.ledger.query import Connection
     from infold.ledger.rows import FoldRow
-    from infold.ledger.store import Connection
     from infold.messages import Message
     from infold.policy import Policy
     from infold.state import State

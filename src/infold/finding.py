@@ -17,8 +17,8 @@ from infold.recall.hits import KINDS, Hit
 
 if TYPE_CHECKING:
     from infold.knowledge import Known
+    from infold.ledger.query import Connection
     from infold.ledger.rows import ChatRow
-    from infold.ledger.store import Connection
     from infold.memory import Memory
 
 MOST = 1000

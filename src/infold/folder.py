@@ -16,8 +16,8 @@ from infold.layers import difference, is_kept, nominal, own_summary, without_out
 from infold.ledger import calls as store_calls
 from infold.ledger import derived, store
 from infold.ledger.erasure import last_forgetting
+from infold.ledger.query import Connection
 from infold.ledger.rows import Event
-from infold.ledger.store import Connection
 from infold.noting import catch_up, note_written
 from infold.policy import Policy
 from infold.rendering import memory_tokens

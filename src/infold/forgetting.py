@@ -14,8 +14,8 @@ from infold.folding.evidence import forget_evidence
 from infold.folding.extractive import forget_read
 from infold.folding.gate import forget_bases
 from infold.ledger import derived, erasure, journal, store
+from infold.ledger.query import Connection
 from infold.ledger.rows import ChatRow, Event
-from infold.ledger.store import Connection
 from infold.messages import Message
 from infold.noting import repair
 from infold.redaction import all_text, quotes, redacted, without_quotations
@@ -127,7 +127,7 @@ def forget_user(memory: Memory, user: str) -> Receipt:
     with memory.database.read() as connection:
         rows = _chats_of(connection, user)
     for row in rows:  # a fold that is being written would have nowhere to go
-        memory.background.settle(row.id)
+        memory.background.settle(f"{row.id} #{row.key}")
     sums: dict[str, int] = {}
     with memory.database.write() as connection:
         rows = _chats_of(connection, user)

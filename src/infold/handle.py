@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 from infold.access import Access
 from infold.errors import NotFoundError
 from infold.ledger import journal
+from infold.ledger.query import Connection
 from infold.ledger.rows import Event
-from infold.ledger.store import Connection
 from infold.state import State, load
 
 if TYPE_CHECKING:
@@ -24,6 +24,11 @@ class Handle:
         self._key = key
         self._wait = wait
         self.cache: State | None = None
+
+    @property
+    def job(self) -> str:
+        """What the background knows this chat by; other tenants may have chats of the same name."""
+        return f"{self.id} #{self._key}"
 
     def settle(self) -> None:
         """Wait for what the background does for this chat."""

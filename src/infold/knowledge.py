@@ -13,8 +13,8 @@ from infold.entities import Entity
 from infold.facts import Fact, Statement
 from infold.items import FACT, Item, line_tokens
 from infold.ledger import derived
+from infold.ledger.query import Connection
 from infold.ledger.rows import ChatRow
-from infold.ledger.store import Connection
 
 T = TypeVar("T")
 _KEPT = 256
@@ -73,7 +73,7 @@ class Knowledge:
             return own, own
         pulse = derived.user_pulse(connection, user)
         every = self._kept_or(
-            ("late of", user),
+            ("late of", (connection.tenant, user)),
             pulse,
             lambda: _known(derived.latest_of_user(connection, user, LASTING, _LATE_OF_USER)),
         )
@@ -87,7 +87,7 @@ class Knowledge:
             found = entities.resolve(derived.mentions_of_user(connection, user))
             return Known(tuple(facts.resolve(said)), tuple(found), tuple(damaged))
 
-        return self._kept_or(("user", user), derived.user_pulse(connection, user), read)
+        return self._kept_or(("user", (connection.tenant, user)), derived.user_pulse(connection, user), read)
 
     def forget(self, key: int) -> None:
         """Drop what is kept of a chat, and of users, who may have been its own."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import logging
 import secrets
 import time
@@ -92,9 +93,26 @@ class Memory:
         self.background = Background()
         self.clockwork = Clockwork(clock or _milliseconds, ids or new_id)
         self.answers = Answers()
-        self.database = Database(url, create=create)
+        self.database = Database.open(url, create=create)
         self.recaller = Recaller(self.database, *chosen(embedder))
         self.knowledge = Knowledge()
+
+    def tenant(self, name: str) -> Memory:
+        """The chats of one tenant, in the same database: nothing of another tenant's can be seen through it, whatever is
+        asked for. It is this memory's own: close that one, not this."""
+        if name:
+            _check_name(name, "tenant")
+        view = copy.copy(self)
+        view.database = self.database.of(name)
+        view.recaller = self.recaller.of(view.database)
+        return view
+
+    def tenants(self) -> list[str]:
+        """Everybody who has chats here; "" is who uses the library, or the service without keys."""
+        from infold.ledger import store
+
+        with self.database.read() as connection:
+            return store.tenants(connection)
 
     def chat(
         self,
@@ -146,6 +164,7 @@ class Memory:
         from infold.state import marks_json
 
         with self.database.write() as connection:
+            connection.alone(f"chat {id}")
             row = store.chat_by_id(connection, id)
             if row is not None:  # another process was quicker
                 return row.key
@@ -240,7 +259,7 @@ class Memory:
         """Make damaged facts anew from their messages; False where there are none, or nothing may be written."""
         from infold.noting import repair
 
-        if not damaged or self.database.options.get("mode") == "ro":
+        if not damaged or self.database.read_only:
             return False
         with self.database.write() as connection:
             repair(connection, damaged)

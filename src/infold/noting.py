@@ -9,7 +9,7 @@ from infold.folding.extractive import extract
 from infold.folding.likeness import alike, words
 from infold.items import Candidate, Item
 from infold.ledger import derived, store
-from infold.ledger.store import Connection
+from infold.ledger.query import Connection
 from infold.messages import Message
 
 BATCH = 256

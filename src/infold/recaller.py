@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import functools
 import logging
 import threading
 from collections import Counter, OrderedDict
@@ -11,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from infold.ledger import derived, store
 from infold.ledger.derived import BLOCK
-from infold.ledger.store import Connection
+from infold.ledger.query import Connection
 from infold.marks import without_own
 from infold.messages import Message
 
@@ -79,13 +81,12 @@ class Recaller:
 
     def __init__(self, database: Database, embedder: Callable[[], Embedder], label: str) -> None:
         self._database = database
-        self._make = embedder
+        self._make = functools.cache(embedder)
         self.maker = f"{FORMAT}:{label}"
-        self._embedder: Embedder | None = None
         self._lock = threading.RLock()
         self._chats: OrderedDict[int, _Kept] = OrderedDict()
         self._words: OrderedDict[int, _Words] = OrderedDict()
-        self._users: OrderedDict[str, tuple[tuple[Any, ...], Corpus]] = OrderedDict()
+        self._users: OrderedDict[tuple[str, str], tuple[tuple[Any, ...], Corpus]] = OrderedDict()
         self._texts: OrderedDict[str, Any] = OrderedDict()
         self._indexed: dict[int, int] = {}
         self._notes: OrderedDict[tuple[tuple[str, int], ...], Corpus] = OrderedDict()
@@ -94,9 +95,13 @@ class Recaller:
     def embedder(self) -> Embedder:
         """What makes vectors; loaded at first use."""
         with self._lock:
-            if self._embedder is None:
-                self._embedder = self._make()
-            return self._embedder
+            return self._make()
+
+    def of(self, database: Database) -> Recaller:
+        """The same index, for another tenant's view of the database."""
+        view = copy.copy(self)  # what is kept in memory is shared
+        view._database = database
+        return view
 
     def forget(self, key: int) -> None:
         """Drop what is kept of a chat, and of users, who may have been its own."""
@@ -189,14 +194,14 @@ class Recaller:
 
         with self._database.read() as connection:
             pulse = derived.user_pulse(connection, user)
-            known = self._users.get(user)
+            known = self._users.get((connection.tenant, user))
             if known is not None and known[0] == pulse:
                 return known[1]
             keys = derived.chats_of_user(connection, user)
         whole = Corpus()
         for key in keys:
             self._add_chat(whole, key)
-        self._users[user] = (pulse, whole)
+        self._users[self._database.tenant, user] = (pulse, whole)
         while len(self._users) > 8:
             self._users.popitem(last=False)
         return whole
@@ -226,7 +231,7 @@ class Recaller:
 
     def _mend(self, key: int, epoch: int, first: int, made: Segment) -> None:
         """Write a block in place of a damaged one, unless messages have left the chat meanwhile."""
-        if self._database.options.get("mode") == "ro":
+        if self._database.read_only:
             return
         with self._database.write() as connection:
             now = derived.place(connection, key)

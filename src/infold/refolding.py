@@ -12,8 +12,8 @@ from infold.folding.extractive import extract
 from infold.folding.merge import Change, fold_extractive
 from infold.items import total_tokens
 from infold.ledger import derived, store
+from infold.ledger.query import Connection
 from infold.ledger.rows import FoldRow
-from infold.ledger.store import Connection
 from infold.messages import Message, canonical_json
 from infold.noting import note_facts
 from infold.state import State

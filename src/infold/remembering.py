@@ -20,7 +20,7 @@ from infold.recaller import has_words
 
 if TYPE_CHECKING:
     from infold.context import View
-    from infold.ledger.store import Connection
+    from infold.ledger.query import Connection
     from infold.messages import Message
     from infold.state import State
 

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from infold.context import Context
 from infold.items import FACT, LEAF, LONG, Item, render
 from infold.ledger import journal, store
+from infold.ledger.query import Connection
 from infold.ledger.rows import Call
-from infold.ledger.store import Connection
 from infold.messages import Message, participants
 from infold.records import SummaryRecord, summary_record
 from infold.state import State

@@ -16,8 +16,8 @@ from infold.folder import Request, fold_instantly, fold_written, request
 from infold.items import FACT
 from infold.ledger import calls as store
 from infold.ledger.erasure import last_forgetting
+from infold.ledger.query import Connection
 from infold.ledger.rows import Event
-from infold.ledger.store import Connection
 from infold.models.errors import TransportError
 from infold.policy import Policy
 from infold.state import State, note_marks
@@ -129,7 +129,7 @@ class Rewriter:
         if self._wait:
             self._run()
         else:
-            self._memory.background.submit(self._chat.id, self._run)
+            self._memory.background.submit(self._chat.job, self._run)
 
     def resume(self, state: State) -> None:
         """Go on with what a crash, a closed process or an outage left undone."""
@@ -140,7 +140,7 @@ class Rewriter:
             self.soon()
 
     def settle(self) -> None:
-        self._memory.background.settle(self._chat.id)
+        self._memory.background.settle(self._chat.job)
 
     def _owes(self, state: State) -> bool:
         """Whether the newest instant fold waits for its rewrite."""

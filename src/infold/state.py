@@ -9,8 +9,8 @@ from typing import Any
 from infold.context import View
 from infold.items import LONG, PINNED, Item, block_tokens
 from infold.ledger import journal, store
+from infold.ledger.query import Connection
 from infold.ledger.rows import ChatRow, FoldRow
-from infold.ledger.store import Connection
 from infold.messages import Message
 from infold.policy import Policy
 from infold.rendering import memory_tokens

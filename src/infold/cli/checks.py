@@ -61,9 +61,8 @@ def _python() -> str:
 
 
 def _sqlite() -> str:
-    # Window functions (3.25) prove the partition; partial indexes and RETURNING are older.
-    if sqlite3.sqlite_version_info < (3, 25):
-        raise RuntimeError(f"SQLite {sqlite3.sqlite_version}; infold needs 3.25 or newer")
+    if sqlite3.sqlite_version_info < (3, 35):  # for RETURNING
+        raise RuntimeError(f"SQLite {sqlite3.sqlite_version}; infold needs 3.35 or newer")
     return f"SQLite {sqlite3.sqlite_version}"
 
 
@@ -102,13 +101,8 @@ def _database(url: str) -> str:
     except NotFoundError:
         return f"{url} is not there yet; the first message creates it"
     with memory:
-        with memory.database.read() as connection:
-            mode = connection.execute("PRAGMA journal_mode").fetchone()[0]
-            size = (
-                connection.execute("PRAGMA page_count").fetchone()[0]
-                * connection.execute("PRAGMA page_size").fetchone()[0]
-            )
+        told = memory.database.backend.describe()
         proof = memory.verify()
     if not proof.ok:
         raise RuntimeError(str(proof))
-    return f"{url}: {size / 1e6:.1f} MB, journal {mode}; {proof}"
+    return f"{memory.database.backend.name}: {told}; {proof}"

@@ -7,10 +7,9 @@ from collections.abc import Callable, Iterable
 from sqlalchemy import bindparam as P  # noqa: N812  as in `store`
 from sqlalchemy import delete, insert, select, update
 
-from infold.ledger.database import Query
+from infold.ledger.query import Connection, Query
 from infold.ledger.rows import Call
 from infold.ledger.schema import calls, leases
-from infold.ledger.store import Connection
 
 _insert_call = Query(insert(calls).values({c.name: P(c.name) for c in calls.c if c.name != "key"}))
 _calls = Query(

@@ -1,310 +1,84 @@
-"""Opening a SQLite file: settings, migration, transactions, and errors that say what to do."""
+"""The database behind a memory: a SQLite file or a PostgreSQL server, seen by one tenant."""
 
 from __future__ import annotations
 
-import sqlite3
-import threading
-import time
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
-from pathlib import Path
-from typing import Any
-from urllib.parse import parse_qsl, quote, unquote
+from contextlib import AbstractContextManager
+from typing import Protocol
 
-from sqlalchemy.dialects.sqlite import dialect as sqlite_dialect
-from sqlalchemy.sql import ClauseElement
-
-from infold.errors import (
-    ClosedError,
-    ConfigError,
-    DatabaseBusyError,
-    DatabaseError,
-    DatabaseFullError,
-    ForeignDatabaseError,
-    NewerDatabaseError,
-    NotFoundError,
-    ReadOnlyDatabaseError,
-)
-from infold.ledger.schema import HEAD
-
-APPLICATION_ID = 0x1F01D  # in the file's header: this is an infold database
-BUSY_TIMEOUT = 30.0  # seconds to wait for another writer
-SCRUB_TIMEOUT = 2000  # milliseconds to wait for readers when the log is emptied
-MIGRATIONS = Path(__file__).parent / "migrations"
-
-# In WAL mode NORMAL loses nothing when a process dies at any instant; only a power cut or a crash of the operating
-# system can take back the last commits, and never corrupts the file. FULL waits for the disk on every commit.
-SYNCHRONOUS = ("NORMAL", "FULL", "EXTRA")
-
-_MIGRATING = threading.Lock()
-_DIALECT = sqlite_dialect(paramstyle="qmark")
+from infold.errors import ConfigError
+from infold.ledger.query import Connection
 
 
-class Query:
-    """A Core statement, compiled once, run on the DBAPI connection."""
+class Backend(Protocol):
+    """What a kind of database can do."""
 
-    __slots__ = ("_constants", "_names", "sql")
+    name: str
+    """For people: without a password."""
+    closed: bool
 
-    def __init__(self, statement: ClauseElement) -> None:
-        compiled = statement.compile(dialect=_DIALECT)
-        self.sql = str(compiled)
-        self._names: Sequence[str] = tuple(getattr(compiled, "positiontup", None) or ())
-        self._constants = {k: v for k, v in compiled.params.items() if v is not None}
+    @property
+    def read_only(self) -> bool: ...
 
-    def __call__(self, connection: sqlite3.Connection, **values: Any) -> sqlite3.Cursor:
-        known = self._constants
-        return connection.execute(
-            self.sql, [values[name] if name in values else known.get(name) for name in self._names]
-        )
-
-
-class Database:
-    """One SQLite file, one connection, one writer at a time."""
-
-    def __init__(self, url: str, *, create: bool = True) -> None:
-        self.path, self.options = parse_url(url)
-        self.lock = threading.RLock()
-        self.closed = False
-        try:
-            self.connection = self._open(create)
-            try:
-                self._prepare()
-            except BaseException:
-                self.connection.close()
-                raise
-        except sqlite3.Error as error:
-            raise clear_error(error, self.path) from error
-
-    def _open(self, create: bool) -> sqlite3.Connection:
-        read_only = self.options.get("mode") == "ro"
-        if self.path == ":memory:":
-            target = "file::memory:"
-        else:
-            path = Path(self.path)
-            if path.is_dir():
-                raise DatabaseError(f"{self.path} is a folder; give the path of a file")
-            if not path.exists() and (read_only or not create):
-                raise NotFoundError(
-                    f"no database at {self.path}; check the path, or create it by adding a message first"
-                )
-            if not path.parent.is_dir():
-                raise NotFoundError(f"the folder {path.parent} does not exist; create it first")
-            target = f"file:{quote(str(path.absolute()))}" + ("?mode=ro" if read_only else "")
-        return sqlite3.connect(
-            target, uri=True, timeout=BUSY_TIMEOUT, isolation_level=None, check_same_thread=False, cached_statements=256
-        )
-
-    def _prepare(self) -> None:
-        connection = self.connection
-        # Look before changing anything: a foreign file stays as it is.
-        connection.execute("BEGIN")
-        try:
-            state = self._state()
-        finally:
-            connection.execute("ROLLBACK")
-        if state != "current":
-            self._patiently("PRAGMA journal_mode = WAL")
-            self._migrate()
-        connection.execute(f"PRAGMA synchronous = {self.options.get('synchronous', 'NORMAL')}")
-        if "max_page_count" in self.options:
-            connection.execute(f"PRAGMA max_page_count = {int(self.options['max_page_count'])}")
-        connection.execute("PRAGMA temp_store = MEMORY")
-        connection.execute("PRAGMA secure_delete = ON")  # what is deleted is overwritten
-
-    def _state(self) -> str:
-        """ "current", "old" (an earlier infold's) or "new" (empty); other people's files raise."""
-        connection = self.connection
-        owner = connection.execute("PRAGMA application_id").fetchone()[0]
-        tables = [row[0] for row in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
-        if owner != APPLICATION_ID:
-            if tables or owner:
-                raise ForeignDatabaseError(f"{self.path} is a SQLite database of another program; choose another path")
-            return "new"
-        revision = connection.execute("SELECT version_num FROM alembic_version").fetchone()[0]
-        if revision == HEAD:
-            return "current"
-        if not any(MIGRATIONS.glob(f"versions/{revision}_*.py")):
-            raise NewerDatabaseError(f"{self.path} was written by a newer infold (schema {revision}); upgrade infold")
-        return "old"
-
-    def _migrate(self) -> None:
-        """Bring the file to HEAD in one transaction; a process that comes second finds it done."""
-        self._patiently("BEGIN IMMEDIATE")
-        try:
-            if self._state() != "current":
-                _run_alembic(self.connection)
-                self.connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-            self.connection.execute("COMMIT")
-        except BaseException:
-            if self.connection.in_transaction:
-                self.connection.execute("ROLLBACK")
-            raise
-
-    def _patiently(self, sql: str) -> None:
-        """Run a statement that SQLite may refuse at once, without its own waiting, while another process opens."""
-        deadline = time.monotonic() + BUSY_TIMEOUT
-        while True:
-            try:
-                self.connection.execute(sql)
-                return
-            except sqlite3.OperationalError as error:
-                if "locked" not in str(error) or time.monotonic() > deadline:
-                    raise
-                time.sleep(0.01)
-
-    def read(self) -> Transaction:
-        """One consistent view of the database."""
-        return Transaction(self, "BEGIN")
-
-    def write(self) -> Transaction:
-        """One transaction: all of it is written, or nothing."""
-        return Transaction(self, "BEGIN IMMEDIATE")
+    def transaction(self, tenant: str, writing: bool) -> AbstractContextManager[Connection]:
+        """One consistent view of the database; or one change: all of it is written, or nothing."""
+        ...
 
     def scrub(self) -> bool:
-        """Write the file anew, and empty its log: neither keeps a trace of what was deleted.
+        """Leave no trace of what was deleted; False where that could not be done."""
+        ...
 
-        False where that could not be done, for another process reads or the disk is full.
-        """
-        with self.lock:
-            if self.closed:
-                return False
-            connection = self.connection
-            try:
-                # Rows that moved may have left copies in the free space of pages; a file that is written anew has none.
-                connection.execute("PRAGMA temp_store = FILE")  # it may be larger than what fits into memory
-                connection.execute("VACUUM")
-                connection.execute(f"PRAGMA busy_timeout = {SCRUB_TIMEOUT}")
-                busy, _, _ = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
-                return not busy
-            except sqlite3.Error:
-                return False
-            finally:
-                connection.execute(f"PRAGMA busy_timeout = {int(1000 * BUSY_TIMEOUT)}")
-                connection.execute("PRAGMA temp_store = MEMORY")
-
-    def close(self) -> None:
-        with self.lock:
-            if not self.closed:
-                self.closed = True
-                with suppress(sqlite3.Error):
-                    self.connection.execute("PRAGMA optimize")
-                self.connection.close()
-
-
-class Transaction:
-    """Holds the database for one thread, from BEGIN to COMMIT, or to ROLLBACK if anything is raised."""
-
-    # A class rather than a generator: it is entered three times a turn.
-    __slots__ = ("_begin", "_database")
-
-    def __init__(self, database: Database, begin: str) -> None:
-        self._database = database
-        self._begin = begin
-
-    def __enter__(self) -> sqlite3.Connection:
-        database = self._database
-        database.lock.acquire()
-        try:
-            if database.closed:
-                raise ClosedError("this memory is closed; open it again with Memory(…)")
-            assert not database.connection.in_transaction, "transactions do not nest"
-            database.connection.execute(self._begin)
-        except BaseException as error:
-            database.lock.release()
-            if isinstance(error, sqlite3.Error):
-                raise clear_error(error, database.path) from error
-            raise
-        return database.connection
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
-        connection = self._database.connection
-        try:
-            if kind is None:
-                connection.execute("COMMIT")
-        except sqlite3.Error as failed:
-            error = failed
-        finally:
-            try:
-                if connection.in_transaction:
-                    connection.execute("ROLLBACK")
-            finally:
-                self._database.lock.release()
-        if isinstance(error, sqlite3.Error):
-            raise clear_error(error, self._database.path) from error
-
-
-def parse_url(url: str) -> tuple[str, Mapping[str, str]]:
-    """Path and options of `sqlite:///chats.db`, `sqlite:////abs/chats.db`, or a plain path."""
-    if not isinstance(url, str) or not url:
-        raise ConfigError('give a database such as "sqlite:///chats.db"')
-    scheme, mark, rest = url.partition("://")
-    if mark and scheme != "sqlite":
-        raise ConfigError(f"cannot open {scheme}:// databases; use sqlite:///path/to/file.db")
-    text, _, query = (rest if mark else url).partition("?")
-    path = unquote(text[1:] if mark and text.startswith("/") else text)
-    options = dict(parse_qsl(query))
-    for key, value in options.items():
-        allowed = {
-            "mode": value in ("ro", "rwc"),
-            "synchronous": value.upper() in SYNCHRONOUS,
-            "max_page_count": value.isdecimal(),
-        }
-        if not allowed.get(key):
-            raise ConfigError(
-                f"unknown database option {key}={value}: there are mode=ro, synchronous={'|'.join(SYNCHRONOUS)} "
-                "and max_page_count=N"
-            )
-    return path or ":memory:", options
-
-
-def _run_alembic(connection: sqlite3.Connection) -> None:
-    from alembic import command
-    from alembic.config import Config
-    from sqlalchemy import create_engine, pool
-
-    # SQLAlchemy gets our connection, with our transaction open, and must neither end nor close it.
-    engine = create_engine(
-        "sqlite://", creator=lambda: _Guarded(connection), poolclass=pool.StaticPool, isolation_level="AUTOCOMMIT"
-    )
-    config = Config()
-    config.set_main_option("script_location", str(MIGRATIONS).replace("%", "%%"))
-    # Alembic keeps its context in globals: one migration at a time in a process.
-    with _MIGRATING, engine.connect() as wrapped:
-        config.attributes["connection"] = wrapped
-        command.upgrade(config, "head")
-
-
-class _Guarded:
-    """A connection whose transaction belongs to somebody else."""
-
-    def __init__(self, connection: sqlite3.Connection) -> None:
-        self._connection = connection
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._connection, name)
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        if name == "_connection":
-            object.__setattr__(self, name, value)
-
-    def commit(self) -> None: ...
-
-    def rollback(self) -> None: ...
+    def describe(self) -> str:
+        """Its size and kind, for people."""
+        ...
 
     def close(self) -> None: ...
 
 
-def clear_error(error: sqlite3.Error, path: str) -> DatabaseError:
-    """SQLite's error as one of infold's, with a sentence that helps."""
-    text = str(error)
-    if "not a database" in text or "malformed" in text or "encrypted" in text:
-        return ForeignDatabaseError(f"{path} is not a readable SQLite database ({text}); choose another path")
-    if "readonly" in text:
-        return ReadOnlyDatabaseError(f"{path} is read-only; nothing was written. Check its permissions")
-    if "full" in text:
-        return DatabaseFullError(f"{path} is full (disk or max_page_count); nothing was written. Make room")
-    if "locked" in text or "busy" in text:
-        return DatabaseBusyError(f"{path} was locked by another process for {BUSY_TIMEOUT:.0f} s; try again")
-    if "unable to open" in text:
-        return DatabaseError(f"cannot open {path}; check that the folder and the file may be written")
-    return DatabaseError(f"{path}: {text}")
+class Database:
+    """A database as one tenant sees it: whatever runs in its transactions is told apart from other tenants' here."""
+
+    __slots__ = ("backend", "tenant")
+
+    def __init__(self, backend: Backend, tenant: str = "") -> None:
+        self.backend = backend
+        self.tenant = tenant
+
+    @classmethod
+    def open(cls, url: str, *, create: bool = True) -> Database:
+        """Open or create the database that a URL names."""
+        return cls(_open(url, create))
+
+    def of(self, tenant: str) -> Database:
+        """The same database as another tenant sees it."""
+        return Database(self.backend, tenant)
+
+    def read(self) -> AbstractContextManager[Connection]:
+        """One consistent view of the database."""
+        return self.backend.transaction(self.tenant, False)
+
+    def write(self) -> AbstractContextManager[Connection]:
+        """One transaction: all of it is written, or nothing."""
+        return self.backend.transaction(self.tenant, True)
+
+    @property
+    def read_only(self) -> bool:
+        return self.backend.read_only
+
+    def scrub(self) -> bool:
+        """Leave no trace of what was deleted; False where that could not be done."""
+        return self.backend.scrub()
+
+    def close(self) -> None:
+        self.backend.close()
+
+
+def _open(url: str, create: bool) -> Backend:
+    if isinstance(url, str) and url.startswith(("postgresql://", "postgres://")):
+        try:
+            from infold.ledger.postgres import Postgres
+        except ModuleNotFoundError as error:
+            raise ConfigError(f"PostgreSQL needs the package {error.name}: pip install 'infold[postgres]'") from error
+        return Postgres(url, create=create)
+    from infold.ledger.sqlite import Sqlite
+
+    return Sqlite(url, create=create)

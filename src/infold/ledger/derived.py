@@ -11,13 +11,13 @@ from sqlalchemy import and_, bindparam, delete, func, insert, or_, select, updat
 
 from infold.entities import Mention
 from infold.facts import Saying, Statement, merged
-from infold.ledger.database import Query
+from infold.ledger.query import Connection, Query, among
 from infold.ledger.schema import chats, facts, mentions, messages, recall_blocks
-from infold.ledger.store import Connection
 from infold.messages import canonical_json
 
 log = logging.getLogger("infold")
 P = bindparam
+_OURS = chats.c.tenant == P("tenant")
 MOST_SAYINGS = 64
 """Messages that are kept as sources of one fact: the first ones, and the newest."""
 
@@ -37,10 +37,12 @@ _facts_of_chat = Query(
     select(*_FACT_COLUMNS).join(chats, chats.c.key == facts.c.chat).where(facts.c.chat == P("of")).order_by(facts.c.key)
 )
 _facts_of_user = Query(
-    select(*_FACT_COLUMNS).join(chats, chats.c.key == facts.c.chat).where(chats.c.user == P("of")).order_by(facts.c.key)
+    select(*_FACT_COLUMNS)
+    .join(chats, chats.c.key == facts.c.chat)
+    .where(_OURS, chats.c.user == P("of"))
+    .order_by(facts.c.key)
 )
-_kinds = func.json_each(P("kinds")).table_valued("value")
-_lasting = facts.c.kind.in_(select(_kinds.c.value))
+_lasting = among(facts.c.kind, "kinds")
 _latest_of_chat = Query(
     select(*_FACT_COLUMNS)
     .join(chats, chats.c.key == facts.c.chat)
@@ -51,7 +53,7 @@ _latest_of_chat = Query(
 _latest_of_user = Query(
     select(*_FACT_COLUMNS)
     .join(chats, chats.c.key == facts.c.chat)
-    .where(chats.c.user == P("of"), _lasting)
+    .where(_OURS, chats.c.user == P("of"), _lasting)
     .order_by(facts.c.key.desc())
     .limit(P("most"))
 )
@@ -159,14 +161,14 @@ _mentions_of_chats = Query(
     select(*_MENTION_COLUMNS)
     .join(chats, chats.c.key == mentions.c.chat)
     .join(messages, _of_message, isouter=True)
-    .where(chats.c.user == P("of"))
+    .where(_OURS, chats.c.user == P("of"))
     .order_by(mentions.c.key)
 )
 _mentions_of_user = Query(
     select(*_MENTION_COLUMNS)
     .join(chats, chats.c.key == mentions.c.chat, isouter=True)
     .join(messages, _of_message, isouter=True)
-    .where(mentions.c.user == P("of"))
+    .where(mentions.c.tenant == P("tenant"), mentions.c.user == P("of"))
     .order_by(mentions.c.key)
 )
 _delete_mentions = Query(delete(mentions).where(mentions.c.chat == P("of"), mentions.c.seq > P("after")))
@@ -175,7 +177,13 @@ _delete_mentions = Query(delete(mentions).where(mentions.c.chat == P("of"), ment
 _mention_names = Query(
     select(mentions.c.key, mentions.c.kind, mentions.c.name)
     .join(chats, chats.c.key == mentions.c.chat, isouter=True)
-    .where(or_(mentions.c.chat == P("of"), mentions.c.user == P("of_user"), chats.c.user == P("of_user")))
+    .where(
+        or_(
+            mentions.c.chat == P("of"),
+            and_(mentions.c.tenant == P("tenant"), mentions.c.user == P("of_user")),
+            and_(_OURS, chats.c.user == P("of_user")),
+        )
+    )
 )
 _delete_mention = Query(delete(mentions).where(mentions.c.key == P("of")))
 
@@ -222,7 +230,7 @@ def mentions_of_user(connection: Connection, user: str) -> list[Mention]:
 
 _set_read_to = Query(update(chats).where(chats.c.key == P("of")).values(read_to=P("to_seq")))
 _read_to = Query(select(chats.c.read_to, chats.c.cursor).where(chats.c.key == P("of")))
-_bump_user = Query(update(chats).where(chats.c.user == P("of")).values(version=chats.c.version + 1))
+_bump_user = Query(update(chats).where(_OURS, chats.c.user == P("of")).values(version=chats.c.version + 1))
 _next_epoch = Query(update(chats).where(chats.c.key == P("of")).values(epoch=chats.c.epoch + 1))
 _user_pulse = Query(
     select(
@@ -231,11 +239,14 @@ _user_pulse = Query(
         func.sum(chats.c.version),
         func.sum(chats.c.last_seq),
         func.sum(chats.c.epoch),
-    ).where(chats.c.user == P("of"))
+    ).where(_OURS, chats.c.user == P("of"))
 )
 _by_hand = Query(
     select(func.count(), func.max(mentions.c.key), func.sum(mentions.c.at)).where(
-        or_(mentions.c.user == P("of_user"), and_(mentions.c.chat == P("of"), mentions.c.seq == 0))
+        or_(
+            and_(mentions.c.tenant == P("tenant"), mentions.c.user == P("of_user")),
+            and_(mentions.c.chat == P("of"), mentions.c.seq == 0),
+        )
     )
 )
 
@@ -322,13 +333,15 @@ _made = Query(
     .where(recall_blocks.c.chat == P("of"), recall_blocks.c.maker == P("maker"))
     .order_by(recall_blocks.c.first_seq)
 )
-_place = Query(select(chats.c.epoch, chats.c.last_seq, chats.c.cursor, chats.c.id).where(chats.c.key == P("of")))
+_place = Query(
+    select(chats.c.epoch, chats.c.last_seq, chats.c.cursor, chats.c.id).where(chats.c.key == P("of")), lock=True
+)
 _one = Query(
     select(
         messages.c.content, messages.c.body, messages.c.role, messages.c.id, messages.c.tokens, messages.c.created_at
     ).where(messages.c.chat == P("of"), messages.c.seq == P("seq"))
 )
-_chats_of_user = Query(select(chats.c.key).where(chats.c.user == P("of")).order_by(chats.c.key))
+_chats_of_user = Query(select(chats.c.key).where(_OURS, chats.c.user == P("of")).order_by(chats.c.key))
 
 
 def put_block(connection: Connection, key: int, first: int, maker: str, data: bytes) -> None:

@@ -9,10 +9,9 @@ from typing import Any
 from sqlalchemy import bindparam as P  # noqa: N812  as in `store`
 from sqlalchemy import delete, func, select, update
 
-from infold.ledger.database import Query
 from infold.ledger.derived import BLOCK, drop_block
+from infold.ledger.query import Connection, Query
 from infold.ledger.schema import events, facts, folds, items, mentions, messages, pins, recall_blocks
-from infold.ledger.store import Connection
 from infold.messages import Message, canonical_json
 
 _redact = Query(
@@ -24,7 +23,7 @@ _events = Query(select(events.c.key, events.c.data).where(events.c.chat == P("of
 _forgettings = Query(select(func.max(events.c.key)).where(events.c.chat == P("of"), events.c.type == "forgotten"))
 _set_event = Query(update(events).where(events.c.key == P("of")).values(data=P("to_data")))
 _mentions_at = Query(delete(mentions).where(mentions.c.chat == P("of"), mentions.c.seq == P("at")))
-_mentions_by_hand = Query(delete(mentions).where(mentions.c.user == P("of")))
+_mentions_by_hand = Query(delete(mentions).where(mentions.c.tenant == P("tenant"), mentions.c.user == P("of")))
 _digests = Query(select(facts.c.digest).where(facts.c.chat == P("of")))
 _born = Query(select(func.count()).where(items.c.chat == P("of"), items.c.born >= P("at")))
 _blocks = Query(select(recall_blocks.c.first_seq).where(recall_blocks.c.chat == P("of")))

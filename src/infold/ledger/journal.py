@@ -7,10 +7,10 @@ import json
 from sqlalchemy import and_, bindparam, delete, select
 
 from infold.items import PINNED, Item
-from infold.ledger.database import Query
+from infold.ledger.query import Connection, Query
 from infold.ledger.rows import ChatRow, Event
 from infold.ledger.schema import events, pins
-from infold.ledger.store import Connection, inserting
+from infold.ledger.store import inserting
 from infold.messages import canonical_json
 
 P = bindparam

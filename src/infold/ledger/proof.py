@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from sqlalchemy import func, or_, select
+from sqlalchemy import bindparam, func, or_, select
 
-from infold.ledger.database import Query
+from infold.ledger.query import Connection, Query
 from infold.ledger.schema import chats, folds
-from infold.ledger.store import Connection
 
 _before = func.coalesce(func.lag(folds.c.last_seq).over(partition_by=folds.c.chat, order_by=folds.c.first_seq), 0)
 _chained = (
@@ -17,7 +16,10 @@ _chained = (
 _gaps = Query(
     select(chats.c.id, _chained.c.n, _chained.c.first_seq, _chained.c.last_seq, _chained.c.ends)
     .join(chats, chats.c.key == _chained.c.chat)
-    .where(or_(_chained.c.first_seq != _chained.c.ends + 1, _chained.c.last_seq < _chained.c.first_seq))
+    .where(
+        chats.c.tenant == bindparam("tenant"),
+        or_(_chained.c.first_seq != _chained.c.ends + 1, _chained.c.last_seq < _chained.c.first_seq),
+    )
 )
 
 

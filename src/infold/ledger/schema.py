@@ -17,16 +17,19 @@ from sqlalchemy import (
     UniqueConstraint,
 )
 
-HEAD = "0004"
+HEAD = "0005"
 """Newest migration; `migrations/versions` holds all of them."""
 
 metadata = MetaData()
 
+Key = BigInteger().with_variant(Integer, "sqlite")  # SQLite numbers its rows by INTEGER alone
+
 chats = Table(
     "chats",
     metadata,
-    Column("key", Integer, primary_key=True),
-    Column("id", String, nullable=False, unique=True),
+    Column("key", Key, primary_key=True),
+    Column("tenant", String, nullable=False, server_default=""),
+    Column("id", String, nullable=False),
     Column("user", String),
     Column("title", String),
     Column("system", Text),
@@ -45,14 +48,15 @@ chats = Table(
     Column(
         "epoch", BigInteger, nullable=False, server_default="0"
     ),  # changes when messages leave: what was made of them is void
+    UniqueConstraint("tenant", "id", name="chats_by_id"),
 )
-Index("chats_by_user", chats.c.user)
+Index("chats_by_user", chats.c.tenant, chats.c.user)
 
 messages = Table(
     "messages",
     metadata,
-    Column("key", Integer, primary_key=True),
-    Column("chat", Integer, ForeignKey("chats.key"), nullable=False),
+    Column("key", Key, primary_key=True),
+    Column("chat", Key, ForeignKey("chats.key"), nullable=False),
     Column("seq", Integer, nullable=False),
     Column("id", String, nullable=False),
     Column("role", String, nullable=False),
@@ -62,6 +66,7 @@ messages = Table(
     Column("created_at", BigInteger, nullable=False),
     Column("tokens", Integer, nullable=False),
     Column("sha256", LargeBinary, nullable=False),
+    Column("archived", Integer, nullable=False, server_default="0"),  # 1: in an archive; 2: removed for good
     UniqueConstraint("chat", "seq"),
     UniqueConstraint("chat", "id"),
 )
@@ -69,8 +74,8 @@ messages = Table(
 folds = Table(
     "folds",
     metadata,
-    Column("key", Integer, primary_key=True),
-    Column("chat", Integer, ForeignKey("chats.key"), nullable=False),
+    Column("key", Key, primary_key=True),
+    Column("chat", Key, ForeignKey("chats.key"), nullable=False),
     Column("n", Integer, nullable=False),  # number of the fold in its chat, from 1
     Column("id", String, nullable=False),
     Column("kind", String, nullable=False),  # base, rollup or rewrite
@@ -103,8 +108,8 @@ folds = Table(
 items = Table(
     "items",
     metadata,
-    Column("key", Integer, primary_key=True),
-    Column("chat", Integer, ForeignKey("chats.key"), nullable=False),
+    Column("key", Key, primary_key=True),
+    Column("chat", Key, ForeignKey("chats.key"), nullable=False),
     Column("id", String, nullable=False),
     Column("born", Integer, nullable=False),  # n of the fold that wrote it
     Column("died", Integer),  # n of the fold that ended it; NULL while it is in memory
@@ -122,8 +127,8 @@ Index("items_alive", items.c.chat, sqlite_where=items.c.died.is_(None), postgres
 pins = Table(
     "pins",
     metadata,
-    Column("key", Integer, primary_key=True),
-    Column("chat", Integer, ForeignKey("chats.key"), nullable=False),
+    Column("key", Key, primary_key=True),
+    Column("chat", Key, ForeignKey("chats.key"), nullable=False),
     Column("id", String, nullable=False),
     Column("text", Text, nullable=False),
     Column("tokens", Integer, nullable=False),
@@ -134,8 +139,8 @@ pins = Table(
 events = Table(
     "events",
     metadata,
-    Column("key", Integer, primary_key=True),
-    Column("chat", Integer, ForeignKey("chats.key"), nullable=False),
+    Column("key", Key, primary_key=True),
+    Column("chat", Key, ForeignKey("chats.key"), nullable=False),
     Column("type", String, nullable=False),
     Column("created_at", BigInteger, nullable=False),
     Column("data", Text, nullable=False),  # JSON
@@ -145,8 +150,8 @@ Index("events_by_chat", events.c.chat, events.c.key)
 calls = Table(
     "calls",
     metadata,
-    Column("key", Integer, primary_key=True),
-    Column("chat", Integer, ForeignKey("chats.key"), nullable=False),
+    Column("key", Key, primary_key=True),
+    Column("chat", Key, ForeignKey("chats.key"), nullable=False),
     Column("fold", Integer),  # n of the fold it was for; NULL where none came of it
     Column("model", String, nullable=False),
     Column("created_at", BigInteger, nullable=False),
@@ -162,7 +167,7 @@ Index("calls_by_chat", calls.c.chat, calls.c.key)
 leases = Table(
     "leases",
     metadata,
-    Column("chat", Integer, ForeignKey("chats.key"), primary_key=True),
+    Column("chat", Key, ForeignKey("chats.key"), primary_key=True),
     Column("owner", String, nullable=False),  # who is folding the chat with a summarizer
     Column("until", BigInteger, nullable=False),  # when others may take over
 )
@@ -170,8 +175,8 @@ leases = Table(
 facts = Table(
     "facts",
     metadata,
-    Column("key", Integer, primary_key=True),
-    Column("chat", Integer, ForeignKey("chats.key"), nullable=False),
+    Column("key", Key, primary_key=True),
+    Column("chat", Key, ForeignKey("chats.key"), nullable=False),
     Column("digest", LargeBinary, nullable=False),  # of the text with case, spacing and Unicode forms evened out
     Column("kind", String, nullable=False),
     Column("text", Text, nullable=False),
@@ -191,8 +196,9 @@ Index("facts_by_chat", facts.c.chat, facts.c.key)
 mentions = Table(
     "mentions",
     metadata,
-    Column("key", Integer, primary_key=True),
-    Column("chat", Integer, ForeignKey("chats.key")),  # NULL for what was set by hand for a user
+    Column("key", Key, primary_key=True),
+    Column("chat", Key, ForeignKey("chats.key")),  # NULL for what was set by hand for a user
+    Column("tenant", String, nullable=False, server_default=""),  # of that user
     Column("user", String),  # of those
     Column("seq", Integer, nullable=False),  # 0: set by hand
     Column("at", BigInteger, nullable=False),
@@ -205,15 +211,71 @@ mentions = Table(
 )
 Index("mentions_by_chat", mentions.c.chat, mentions.c.seq)
 _of_user = mentions.c.user.is_not(None)
-Index("mentions_by_user", mentions.c.user, sqlite_where=_of_user, postgresql_where=_of_user)
+Index("mentions_by_user", mentions.c.tenant, mentions.c.user, sqlite_where=_of_user, postgresql_where=_of_user)
 
 recall_blocks = Table(
     "recall_blocks",
     metadata,
-    Column("key", Integer, primary_key=True),
-    Column("chat", Integer, ForeignKey("chats.key"), nullable=False),
+    Column("key", Key, primary_key=True),
+    Column("chat", Key, ForeignKey("chats.key"), nullable=False),
     Column("first_seq", Integer, nullable=False),  # of so many messages as a block has
     Column("maker", String, nullable=False),  # what made it: another one makes it anew
     Column("data", LargeBinary, nullable=False),
     UniqueConstraint("chat", "first_seq"),
+)
+
+# The service ---------------------------------------------------------------------------------------------
+
+api_keys = Table(
+    "api_keys",
+    metadata,
+    Column("key", Key, primary_key=True),
+    Column("id", String, nullable=False, unique=True),  # to name it by; not secret
+    Column("tenant", String, nullable=False),
+    Column("role", String, nullable=False),  # read, write or admin
+    Column("name", String, nullable=False),  # what it is for
+    Column("hash", LargeBinary, nullable=False, unique=True),  # sha256 of the key: the key itself is nowhere
+    Column("created_at", BigInteger, nullable=False),
+    Column("revoked_at", BigInteger),
+)
+
+idempotent = Table(
+    "idempotent",
+    metadata,
+    Column("key", Key, primary_key=True),
+    Column("tenant", String, nullable=False),
+    Column("owner", String, nullable=False),  # id of the API key
+    Column("token", String, nullable=False),  # the Idempotency-Key
+    Column("fingerprint", LargeBinary, nullable=False),  # of method, path and body
+    Column("status", Integer),  # of the answer; NULL while it is being made
+    Column("headers", Text, nullable=False),  # JSON
+    Column("body", LargeBinary, nullable=False),
+    Column("created_at", BigInteger, nullable=False),
+    UniqueConstraint("tenant", "owner", "token", name="idempotent_by_token"),
+)
+Index("idempotent_by_age", idempotent.c.created_at)
+
+prefixes = Table(
+    "prefixes",
+    metadata,
+    Column("key", Key, primary_key=True),
+    Column("tenant", String, nullable=False),
+    Column("scope", String, nullable=False),  # whose chats: a chat named by its client, or a key and a user
+    Column("digest", LargeBinary, nullable=False),  # of the messages up to here, as clients resend them
+    Column("chat", Key, ForeignKey("chats.key"), nullable=False),
+    Column("seq", Integer, nullable=False),
+    UniqueConstraint("chat", "scope", "digest", name="prefixes_by_chat"),
+)
+Index("prefixes_by_digest", prefixes.c.tenant, prefixes.c.scope, prefixes.c.digest)
+
+archives = Table(
+    "archives",
+    metadata,
+    Column("key", Key, primary_key=True),
+    Column("chat", Key, ForeignKey("chats.key"), nullable=False),
+    Column("first_seq", Integer, nullable=False),
+    Column("last_seq", Integer, nullable=False),
+    Column("data", LargeBinary, nullable=False),  # what the messages said, compressed
+    Column("created_at", BigInteger, nullable=False),
+    UniqueConstraint("chat", "first_seq", name="archives_by_chat"),
 )

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import json
 import logging
-import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from sqlalchemy import and_, bindparam, delete, func, insert, or_, select, update
 
 from infold.items import LEAF, Item
-from infold.ledger.database import Query
+from infold.ledger.query import Connection, Query, among
 from infold.ledger.rows import ChatRow, FoldRow
 from infold.ledger.schema import (
+    archives,
     calls,
     chats,
     events,
@@ -24,12 +24,13 @@ from infold.ledger.schema import (
     mentions,
     messages,
     pins,
+    prefixes,
     recall_blocks,
 )
 from infold.messages import Message, canonical_json, load
 
 log = logging.getLogger("infold")
-Connection = sqlite3.Connection
+
 P = bindparam
 
 
@@ -58,15 +59,21 @@ def inserting(table: Any) -> Query:
 
 # Chats -------------------------------------------------------------------------------------------------
 
-_chat_by_id = Query(select(chats).where(chats.c.id == P("id")))
-_chat_by_key = Query(select(chats).where(chats.c.key == P("key")))
+_CHAT_COLUMNS = [column for column in chats.c if column.name != "tenant"]
+_OURS = chats.c.tenant == P("tenant")
+_chat_by_id = Query(select(*_CHAT_COLUMNS).where(_OURS, chats.c.id == P("id")), lock=True)
+_chat_by_key = Query(select(*_CHAT_COLUMNS).where(_OURS, chats.c.key == P("key")), lock=True)
 _pulse = Query(
     select(chats.c.version, chats.c.last_seq, chats.c.users, chats.c.marks, chats.c.epoch).where(
-        chats.c.key == P("key")
-    )
+        _OURS, chats.c.key == P("key")
+    ),
+    lock=True,
 )
-_insert_chat = inserting(chats)
-_all_chats = Query(select(chats).order_by(chats.c.created_at, chats.c.key))
+_insert_chat = Query(
+    insert(chats).values({c.name: P(c.name) for c in chats.c if c.name != "key"}).returning(chats.c.key)
+)
+_all_chats = Query(select(*_CHAT_COLUMNS).where(_OURS).order_by(chats.c.created_at, chats.c.key))
+_tenants = Query(select(chats.c.tenant).distinct().order_by(chats.c.tenant))
 _touch = Query(
     update(chats).where(chats.c.key == P("of")).values(last_seq=P("to_seq"), users=P("to_users"), marks=P("to_marks"))
 )
@@ -118,7 +125,12 @@ def all_chats(connection: Connection) -> list[ChatRow]:
 
 
 def insert_chat(connection: Connection, **values: Any) -> int:
-    return int(_insert_chat(connection, **values).lastrowid or 0)
+    return int(_insert_chat(connection, **values).fetchone()[0])
+
+
+def tenants(connection: Connection) -> list[str]:
+    """Everybody who has a chat."""
+    return [row[0] for row in _tenants(connection)]
 
 
 def touch(connection: Connection, key: int, *, last_seq: int, users: int, marks: str) -> None:
@@ -151,7 +163,20 @@ def bump(connection: Connection, key: int) -> None:
 
 _deletes = [
     Query(delete(table).where(table.c.chat == P("of")))
-    for table in (recall_blocks, mentions, facts, leases, calls, events, pins, items, folds, messages)
+    for table in (
+        archives,
+        prefixes,
+        recall_blocks,
+        mentions,
+        facts,
+        leases,
+        calls,
+        events,
+        pins,
+        items,
+        folds,
+        messages,
+    )
 ]
 _delete_chat = Query(delete(chats).where(chats.c.key == P("of")))
 
@@ -170,11 +195,8 @@ _between = Query(
     .where(messages.c.chat == P("of"), messages.c.seq.between(P("first"), P("last")))
     .order_by(messages.c.seq)
 )
-_listed = func.json_each(P("seqs")).table_valued("value")
 _at = Query(
-    select(*_MESSAGE_COLUMNS)
-    .where(messages.c.chat == P("of"), messages.c.seq.in_(select(_listed.c.value)))
-    .order_by(messages.c.seq)
+    select(*_MESSAGE_COLUMNS).where(messages.c.chat == P("of"), among(messages.c.seq, "seqs")).order_by(messages.c.seq)
 )
 _last_user = Query(
     select(messages.c.seq)
@@ -230,6 +252,7 @@ def insert_message(connection: Connection, key: int, message: Message) -> None:
         created_at=message.created_at,
         tokens=message.tokens,
         sha256=message.sha256,
+        archived=0,
     )
 
 

@@ -7,10 +7,13 @@ revision = "0001"
 down_revision = None
 
 
+_KEY = sa.BigInteger().with_variant(sa.Integer, "sqlite")
+
+
 def upgrade() -> None:
     op.create_table(
         "chats",
-        sa.Column("key", sa.Integer, primary_key=True),
+        sa.Column("key", _KEY, primary_key=True),
         sa.Column("id", sa.String, nullable=False, unique=True),
         sa.Column("user", sa.String),
         sa.Column("title", sa.String),
@@ -29,8 +32,8 @@ def upgrade() -> None:
     )
     op.create_table(
         "messages",
-        sa.Column("key", sa.Integer, primary_key=True),
-        sa.Column("chat", sa.Integer, sa.ForeignKey("chats.key"), nullable=False),
+        sa.Column("key", _KEY, primary_key=True),
+        sa.Column("chat", _KEY, sa.ForeignKey("chats.key"), nullable=False),
         sa.Column("seq", sa.Integer, nullable=False),
         sa.Column("id", sa.String, nullable=False),
         sa.Column("role", sa.String, nullable=False),
@@ -46,8 +49,8 @@ def upgrade() -> None:
     )
     op.create_table(
         "folds",
-        sa.Column("key", sa.Integer, primary_key=True),
-        sa.Column("chat", sa.Integer, sa.ForeignKey("chats.key"), nullable=False),
+        sa.Column("key", _KEY, primary_key=True),
+        sa.Column("chat", _KEY, sa.ForeignKey("chats.key"), nullable=False),
         sa.Column("n", sa.Integer, nullable=False),
         sa.Column("id", sa.String, nullable=False),
         sa.Column("kind", sa.String, nullable=False),
@@ -73,8 +76,8 @@ def upgrade() -> None:
     )
     op.create_table(
         "items",
-        sa.Column("key", sa.Integer, primary_key=True),
-        sa.Column("chat", sa.Integer, sa.ForeignKey("chats.key"), nullable=False),
+        sa.Column("key", _KEY, primary_key=True),
+        sa.Column("chat", _KEY, sa.ForeignKey("chats.key"), nullable=False),
         sa.Column("id", sa.String, nullable=False),
         sa.Column("born", sa.Integer, nullable=False),
         sa.Column("died", sa.Integer),
@@ -89,8 +92,8 @@ def upgrade() -> None:
     op.create_index("items_alive", "items", ["chat"], sqlite_where=alive, postgresql_where=alive)
     op.create_table(
         "pins",
-        sa.Column("key", sa.Integer, primary_key=True),
-        sa.Column("chat", sa.Integer, sa.ForeignKey("chats.key"), nullable=False),
+        sa.Column("key", _KEY, primary_key=True),
+        sa.Column("chat", _KEY, sa.ForeignKey("chats.key"), nullable=False),
         sa.Column("id", sa.String, nullable=False),
         sa.Column("text", sa.Text, nullable=False),
         sa.Column("tokens", sa.Integer, nullable=False),
@@ -99,8 +102,8 @@ def upgrade() -> None:
     )
     op.create_table(
         "events",
-        sa.Column("key", sa.Integer, primary_key=True),
-        sa.Column("chat", sa.Integer, sa.ForeignKey("chats.key"), nullable=False),
+        sa.Column("key", _KEY, primary_key=True),
+        sa.Column("chat", _KEY, sa.ForeignKey("chats.key"), nullable=False),
         sa.Column("type", sa.String, nullable=False),
         sa.Column("created_at", sa.BigInteger, nullable=False),
         sa.Column("data", sa.Text, nullable=False),

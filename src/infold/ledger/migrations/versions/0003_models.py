@@ -7,14 +7,17 @@ revision = "0003"
 down_revision = "0002"
 
 
+_KEY = sa.BigInteger().with_variant(sa.Integer, "sqlite")
+
+
 def upgrade() -> None:
     for name in ("model", "prompt", "narrative", "notes"):
         op.add_column("folds", sa.Column(name, sa.Text))
     op.add_column("items", sa.Column("rewrites", sa.Integer, nullable=False, server_default="0"))
     op.create_table(
         "calls",
-        sa.Column("key", sa.Integer, primary_key=True),
-        sa.Column("chat", sa.Integer, sa.ForeignKey("chats.key"), nullable=False),
+        sa.Column("key", _KEY, primary_key=True),
+        sa.Column("chat", _KEY, sa.ForeignKey("chats.key"), nullable=False),
         sa.Column("fold", sa.Integer),
         sa.Column("model", sa.String, nullable=False),
         sa.Column("created_at", sa.BigInteger, nullable=False),
@@ -28,7 +31,7 @@ def upgrade() -> None:
     op.create_index("calls_by_chat", "calls", ["chat", "key"])
     op.create_table(
         "leases",
-        sa.Column("chat", sa.Integer, sa.ForeignKey("chats.key"), primary_key=True),
+        sa.Column("chat", _KEY, sa.ForeignKey("chats.key"), primary_key=True),
         sa.Column("owner", sa.String, nullable=False),
         sa.Column("until", sa.BigInteger, nullable=False),
     )

@@ -7,6 +7,9 @@ revision = "0004"
 down_revision = "0003"
 
 
+_KEY = sa.BigInteger().with_variant(sa.Integer, "sqlite")
+
+
 def upgrade() -> None:
     op.add_column("chats", sa.Column("read_to", sa.Integer, nullable=False, server_default="0"))
     op.add_column("chats", sa.Column("epoch", sa.BigInteger, nullable=False, server_default="0"))
@@ -14,8 +17,8 @@ def upgrade() -> None:
     op.create_index("chats_by_user", "chats", ["user"])
     op.create_table(
         "facts",
-        sa.Column("key", sa.Integer, primary_key=True),
-        sa.Column("chat", sa.Integer, sa.ForeignKey("chats.key"), nullable=False),
+        sa.Column("key", _KEY, primary_key=True),
+        sa.Column("chat", _KEY, sa.ForeignKey("chats.key"), nullable=False),
         sa.Column("digest", sa.LargeBinary, nullable=False),
         sa.Column("kind", sa.String, nullable=False),
         sa.Column("text", sa.Text, nullable=False),
@@ -32,8 +35,8 @@ def upgrade() -> None:
     op.create_index("facts_by_chat", "facts", ["chat", "key"])
     op.create_table(
         "mentions",
-        sa.Column("key", sa.Integer, primary_key=True),
-        sa.Column("chat", sa.Integer, sa.ForeignKey("chats.key")),
+        sa.Column("key", _KEY, primary_key=True),
+        sa.Column("chat", _KEY, sa.ForeignKey("chats.key")),
         sa.Column("user", sa.String),
         sa.Column("seq", sa.Integer, nullable=False),
         sa.Column("at", sa.BigInteger, nullable=False),
@@ -48,8 +51,8 @@ def upgrade() -> None:
     op.create_index("mentions_by_user", "mentions", ["user"], sqlite_where=sa.text("user IS NOT NULL"))
     op.create_table(
         "recall_blocks",
-        sa.Column("key", sa.Integer, primary_key=True),
-        sa.Column("chat", sa.Integer, sa.ForeignKey("chats.key"), nullable=False),
+        sa.Column("key", _KEY, primary_key=True),
+        sa.Column("chat", _KEY, sa.ForeignKey("chats.key"), nullable=False),
         sa.Column("first_seq", sa.Integer, nullable=False),
         sa.Column("maker", sa.String, nullable=False),
         sa.Column("data", sa.LargeBinary, nullable=False),

@@ -1,0 +1,53 @@
+"""Bringing a database to the newest schema with Alembic, inside a transaction that the caller holds."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+MIGRATIONS = Path(__file__).parent / "migrations"
+_MIGRATING = threading.Lock()
+
+
+def is_known(revision: str) -> bool:
+    """Whether this infold has the migration."""
+    return any(MIGRATIONS.glob(f"versions/{revision}_*.py"))
+
+
+def upgrade(dialect: str, connection: Any) -> None:
+    """Run the migrations that are missing on a DBAPI connection; its transaction stays the caller's."""
+    from alembic import command
+    from alembic.config import Config
+    from sqlalchemy import create_engine, pool
+
+    # SQLAlchemy gets our connection, with our transaction open, and must neither end nor close it.
+    creator: Callable[[], Any] = lambda: _Guarded(connection)  # noqa: E731
+    engine = create_engine(dialect, creator=creator, poolclass=pool.StaticPool, isolation_level="AUTOCOMMIT")
+    config = Config()
+    config.set_main_option("script_location", str(MIGRATIONS).replace("%", "%%"))
+    # Alembic keeps its context in globals: one migration at a time in a process.
+    with _MIGRATING, engine.connect() as wrapped:
+        config.attributes["connection"] = wrapped
+        command.upgrade(config, "head")
+
+
+class _Guarded:
+    """A connection whose transaction belongs to somebody else."""
+
+    def __init__(self, connection: Any) -> None:
+        self._connection = connection
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._connection, name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name == "_connection":
+            object.__setattr__(self, name, value)
+
+    def commit(self) -> None: ...
+
+    def rollback(self) -> None: ...
+
+    def close(self) -> None: ...
