@@ -16,6 +16,7 @@ from hypothesis import settings
 from infold import Memory
 from infold.messages import parse
 from infold.tokens import count, message_tokens
+from tests.postgres import Server
 from tests.upstream import Upstream
 
 START = 1_767_225_600_000  # 2026-01-01, in milliseconds
@@ -81,9 +82,30 @@ def empty(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+@pytest.fixture(scope="session")
+def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """A PostgreSQL server."""
+    server = Server(tmp_path_factory.mktemp("pg"))
+    yield server
+    server.stop()
+
+
 @pytest.fixture
-def url(empty: Path, tmp_path: Path) -> str:
-    return f"sqlite:///{shutil.copy(empty, tmp_path / 'chats.db')}"
+def postgres_url(postgres: Server) -> Iterator[str]:
+    """A PostgreSQL database without chats."""
+    with postgres.database() as fresh:
+        yield fresh
+
+
+@pytest.fixture
+def url(request: pytest.FixtureRequest) -> str:
+    """A database without chats: a SQLite file, or what INFOLD_TEST_DATABASE says."""
+    if os.environ.get("INFOLD_TEST_DATABASE") == "postgresql":
+        if request.node.get_closest_marker("sqlite"):
+            pytest.skip("looks into a SQLite file")
+        return str(request.getfixturevalue("postgres_url"))
+    tmp_path = request.getfixturevalue("tmp_path")
+    return f"sqlite:///{shutil.copy(request.getfixturevalue('empty'), tmp_path / 'chats.db')}"
 
 
 @pytest.fixture

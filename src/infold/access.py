@@ -22,21 +22,29 @@ class Access:
         self._transaction = transaction
 
     def __enter__(self) -> tuple[Connection, State]:
-        connection = self._transaction.__enter__()
         chat = self._chat
+        chat.lock.acquire()  # the state is one for all threads that use this chat
         try:
-            state = chat.cache = chat.load(connection, chat.cache)
-        except BaseException as error:
-            chat.cache = None
-            self._transaction.__exit__(type(error), error, error.__traceback__)
+            connection = self._transaction.__enter__()
+            try:
+                state = chat.cache = chat.load(connection, chat.cache)
+            except BaseException as error:
+                chat.cache = None
+                self._transaction.__exit__(type(error), error, error.__traceback__)
+                raise
+        except BaseException:
+            chat.lock.release()
             raise
         return connection, state
 
     def __exit__(self, *error: Any) -> None:
-        if error[0] is not None:
-            self._chat.cache = None
+        chat = self._chat
         try:
+            if error[0] is not None:
+                chat.cache = None
             self._transaction.__exit__(*error)
         except BaseException:
-            self._chat.cache = None
+            chat.cache = None
             raise
+        finally:
+            chat.lock.release()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from typing import TYPE_CHECKING, Any
 
 from infold.access import Access
@@ -24,6 +25,7 @@ class Handle:
         self._key = key
         self._wait = wait
         self.cache: State | None = None
+        self.lock = threading.Lock()
 
     @property
     def job(self) -> str:

@@ -25,9 +25,7 @@ def upgrade(dialect: str, connection: Any) -> None:
     # SQLAlchemy gets our connection, with our transaction open, and must neither end nor close it.
     creator: Callable[[], Any] = lambda: _Guarded(connection)  # noqa: E731
     options = {"use_native_hstore": False} if dialect.startswith("postgresql") else {}
-    engine = create_engine(
-        dialect, creator=creator, poolclass=pool.StaticPool, isolation_level="AUTOCOMMIT", **options
-    )
+    engine = create_engine(dialect, creator=creator, poolclass=pool.StaticPool, isolation_level="AUTOCOMMIT", **options)
     config = Config()
     config.set_main_option("script_location", str(MIGRATIONS).replace("%", "%%"))
     # Alembic keeps its context in globals: one migration at a time in a process.
