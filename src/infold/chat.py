@@ -69,6 +69,7 @@ class Chat(Remembering, Changing):
         created_at: int | str | datetime | None = None,
         model_variant: str | None = None,
         repair: bool = False,
+        fold: bool = True,
     ) -> Message: ...
 
     @overload
@@ -79,6 +80,7 @@ class Chat(Remembering, Changing):
         created_at: int | str | datetime | None = None,
         model_variant: str | None = None,
         repair: bool = False,
+        fold: bool = True,
     ) -> list[Message]: ...
 
     def add(
@@ -89,6 +91,7 @@ class Chat(Remembering, Changing):
         created_at: int | str | datetime | None = None,
         model_variant: str | None = None,
         repair: bool = False,
+        fold: bool = True,
     ) -> Message | list[Message]:
         """Add one message, or a list of them in one transaction, and fold what is due.
 
@@ -96,7 +99,8 @@ class Chat(Remembering, Changing):
         several tool results, or with results and text, is several messages in the chat: then a list comes back.
 
         An id makes adding idempotent: the same message again changes nothing. A tool result without its waiting call is
-        refused, unless `repair` is set: then it is kept, and contexts show it as a marked note.
+        refused, unless `repair` is set: then it is kept, and contexts show it as a marked note. With `fold=False` what is
+        due is left to the next add: somebody waits for an answer.
         """
         single = isinstance(message, Message | Mapping)
         if not single and id is not None:
@@ -134,18 +138,20 @@ class Chat(Remembering, Changing):
                 reach("add.inserted")
                 state.append(stored)
                 added.append(stored)
-                plan, marks = decide(state.policy, state.situation()) if instant else (None, state.marks)
+                plan, marks = decide(state.policy, state.situation()) if instant and fold else (None, state.marks)
                 note_marks(connection, state, marks)
                 reach("add.noted")
                 if plan is not None:
                     state, folded = fold_instantly(connection, state, plan, marks, clock)
                     events += folded
+            if fold and (events or not instant):
+                self.wake(connection)
             self.cache = state
         reach("add.committed")
         self._memory.emit(events)
-        if events or not instant:
+        if fold and (events or not instant):
             self._rewriter.soon()
-        else:
+        elif fold:
             self._rewriter.resume(state)
         if events:
             self._index(state)
@@ -280,8 +286,24 @@ class Chat(Remembering, Changing):
         self._rewriter.settle()
         self._memory.background.settle(self._index_job)
 
+    def work(self) -> None:
+        """Do what is left to do for this chat, as a worker does: decide, index, rewrite with the model."""
+        events: list[Event] = []
+        with self.writing() as (connection, state):
+            if self._rewriter.folds_instantly and state.marks.seen < state.row.last_seq:
+                plan, marks = decide(state.policy, state.situation())
+                note_marks(connection, state, marks)
+                if plan is not None:
+                    state, events = fold_instantly(connection, state, plan, marks, self._memory.clockwork)
+            self.cache = state
+        self._memory.emit(events)
+        self._make_index()
+        self._rewriter.work()
+
     def resume(self) -> None:
         """Let the background go on with what an earlier process, or an earlier version, left undone."""
+        if self._memory.queued:
+            return
         with self.reading() as (connection, state):
             row = state.row
             unread = row.read_to < row.cursor
@@ -299,6 +321,10 @@ class Chat(Remembering, Changing):
         """
         receipt = forget_messages(self._memory, self, self._key, message_ids)
         if receipt.messages:
+            if self._memory.queued:
+                with self.writing() as (connection, _):
+                    self.wake(connection)
+                return receipt
             self._memory.background.submit(self._index_job, self._make_index)
             if not self._wait:
                 self._rewriter.soon()
@@ -308,6 +334,8 @@ class Chat(Remembering, Changing):
 
     def _index(self, state: State) -> None:
         """Let the background make what recall needs of messages that were folded."""
+        if self._memory.queued:
+            return
         if state.row.cursor // BLOCK > self._indexed or state.row.read_to < state.row.cursor:
             self._indexed = state.row.cursor // BLOCK
             self._memory.background.submit(self._index_job, self._make_index)

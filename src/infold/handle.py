@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any
 from infold.access import Access
 from infold.errors import NotFoundError
 from infold.ledger import journal
+from infold.ledger.jobs import SUMMARIZE
 from infold.ledger.query import Connection
 from infold.ledger.rows import Event
+from infold.messages import canonical_json
 from infold.state import State, load
 
 if TYPE_CHECKING:
@@ -35,6 +37,12 @@ class Handle:
     def settle(self) -> None:
         """Wait for what the background does for this chat."""
         raise NotImplementedError
+
+    def wake(self, connection: Connection) -> None:
+        """Let a worker go on with this chat, once the transaction is committed."""
+        if self._memory.queued:
+            payload = canonical_json({"tenant": connection.tenant, "chat": self.id})
+            connection.enqueue(SUMMARIZE, payload.encode(), f"{SUMMARIZE} {self._key}")
 
     def reading(self) -> Access:
         """A consistent view of the database together with this chat's fresh state."""

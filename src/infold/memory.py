@@ -59,6 +59,7 @@ class Memory:
     with `summarize_memory`'s signature, instead of a model. `on_event` is called with each Event after it is committed.
     `embedder` makes the vectors of recall: by default one that needs nothing but this machine; "openai:NAME" or another
     address as for models; or any object with the methods of `infold.recall.vectors.Embedder`. `clock` (milliseconds) and `ids` can be given to make a run repeatable.
+    With `queue`, on PostgreSQL, nothing is folded with a model or indexed in this process: `infold worker` does it.
     """
 
     def __init__(
@@ -72,6 +73,7 @@ class Memory:
         clock: Callable[[], int] | None = None,
         ids: Callable[[], str] | None = None,
         create: bool = True,
+        queue: bool = False,
     ) -> None:
         from infold.committing import Clockwork
         from infold.embedders import chosen
@@ -96,6 +98,9 @@ class Memory:
         self.database = Database.open(url, create=create)
         self.recaller = Recaller(self.database, *chosen(embedder))
         self.knowledge = Knowledge()
+        self.queued = queue
+        if queue:
+            self._install_queue()
 
     def tenant(self, name: str) -> Memory:
         """The chats of one tenant, in the same database: nothing of another tenant's can be seen through it, whatever is
@@ -156,6 +161,21 @@ class Memory:
         chat.resume()
         return chat
 
+    def find(self, id: str) -> Chat | None:
+        """A chat that is there, as `chat` opens it; None where there is none. Never creates one."""
+        from infold.chat import Chat
+        from infold.ledger import store
+
+        _check_name(id, "a chat id")
+        with self.database.read() as connection:
+            row = store.chat_by_id(connection, id)
+        if row is None:
+            return None
+        chat = Chat(self, row.key, id, False)
+        _check_wait(chat.policy, False)
+        chat.resume()
+        return chat
+
     def _create(
         self, id: str, policy: Policy, user: str | None, title: str | None, system: str | None, window: int | None
     ) -> int:
@@ -194,6 +214,13 @@ class Memory:
             journal.insert_event(connection, key, event)
         self.emit([event])
         return key
+
+    def _install_queue(self) -> None:
+        install = getattr(self.database.backend, "install_queue", None)
+        if install is None:
+            self.close()
+            raise ConfigError("queue=True needs PostgreSQL; with SQLite this process does the work itself")
+        install()
 
     @property
     def writes(self) -> bool:

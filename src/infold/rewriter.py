@@ -116,6 +116,7 @@ class Rewriter:
             if plan is not None:
                 marks = replace(state.marks, armed=False, head=state.row.last_seq)
                 state, events = fold_instantly(connection, state, plan, marks, self._memory.clockwork)
+                self._chat.wake(connection)
             self._chat.cache = state
         self._memory.emit(events)
         if events:
@@ -128,16 +129,23 @@ class Rewriter:
             return
         if self._wait:
             self._run()
-        else:
+        elif not self._memory.queued:
             self._memory.background.submit(self._chat.job, self._run)
 
     def resume(self, state: State) -> None:
         """Go on with what a crash, a closed process or an outage left undone."""
         if not self.authors or self._wait or self._stuck == state.row.version or self._memory.summarizer:
             return
+        if self._memory.queued:
+            return
         owed = self._owes(state) if self._upgrades(state.policy) else state.marks.seen < state.row.last_seq
         if owed and any(author.available for author in self.authors):
             self.soon()
+
+    def work(self) -> None:
+        """Do now what the background would."""
+        if self.authors:
+            self._run()
 
     def settle(self) -> None:
         self._memory.background.settle(self._chat.job)

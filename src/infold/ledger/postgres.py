@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import threading
 from collections.abc import Mapping
 from contextlib import suppress
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit, urlunsplit
 
 import psycopg
@@ -27,6 +28,9 @@ from infold.errors import (
 from infold.ledger.migrating import is_known, upgrade
 from infold.ledger.query import Cursor, Query
 from infold.ledger.schema import HEAD
+
+if TYPE_CHECKING:
+    from pgqueuer.adapters.persistence.qb import QueryQueueBuilder
 
 SCHEMA = "infold"
 """Where the tables are; the views that other programs read are where these look by default."""
@@ -51,6 +55,13 @@ class PostgresConnection(psycopg.Connection[Any]):
         """Let nobody else be here under the same name before this transaction ends."""
         digest = hashlib.sha256(f"{self.tenant}\0{name}".encode()).digest()
         self.execute("SELECT pg_advisory_xact_lock(%s)", [int.from_bytes(digest[:8], "big", signed=True)])
+
+    def enqueue(self, topic: str, payload: bytes, once: str) -> None:
+        """Wake a worker when this transaction is committed, unless it was woken for the same already."""
+        from pgqueuer.adapters.drivers.psycopg import SyncPsycopgDriver
+        from pgqueuer.queries import SyncQueries
+
+        SyncQueries(SyncPsycopgDriver(self), _builder()).enqueue(topic, payload, dedupe_key=once, on_conflict="skip")
 
 
 class Postgres:
@@ -94,6 +105,17 @@ class Postgres:
     def put_back(self, connection: PostgresConnection) -> None:
         with suppress(PoolClosed):
             self._pool.putconn(connection)
+
+    def install_queue(self) -> None:
+        """Make the tables of the workers' queue, once."""
+        from pgqueuer.adapters.persistence.qb import QueryBuilderEnvironment
+        from pgqueuer.domain.settings import DBSettings
+
+        with self.transaction("", True) as connection:
+            connection.execute("SELECT pg_advisory_xact_lock(%s)", [_MIGRATION])
+            found = connection.execute("SELECT to_regclass(%s)", [f"{SCHEMA}.pgqueuer"]).fetchone()
+            if found == (None,):
+                connection.execute(QueryBuilderEnvironment(DBSettings(db_schema=SCHEMA)).build_install_query())
 
     def describe(self) -> str:
         """Size and version, for people."""
@@ -157,6 +179,14 @@ class Transaction:
             self._database.put_back(connection)
         if isinstance(error, psycopg.Error):
             raise clear_error(error, self._database.name) from error
+
+
+@functools.cache
+def _builder() -> QueryQueueBuilder:
+    from pgqueuer.adapters.persistence.qb import QueryQueueBuilder
+    from pgqueuer.domain.settings import DBSettings
+
+    return QueryQueueBuilder(DBSettings(db_schema=SCHEMA))
 
 
 def _settings() -> dict[str, Any]:

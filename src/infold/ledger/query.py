@@ -49,6 +49,10 @@ class Connection(Protocol):
         """Let nobody else be here under the same name before this transaction ends."""
         ...
 
+    def enqueue(self, topic: str, payload: bytes, once: str) -> None:
+        """Wake a worker when this transaction is committed, unless it was woken for the same already."""
+        ...
+
 
 class Query:
     """A Core statement. With `lock`, a transaction that writes keeps the rows it finds for itself."""

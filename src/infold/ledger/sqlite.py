@@ -48,6 +48,10 @@ class SqliteConnection(sqlite3.Connection):
     def alone(self, name: str) -> None:
         """A file has one writer at a time anyway."""
 
+    def enqueue(self, topic: str, payload: bytes, once: str) -> None:
+        """A file has no workers: its jobs are done by the process that has it open."""
+        raise AssertionError((topic, payload, once))
+
 
 class Sqlite:
     """One SQLite file, one connection, one writer at a time."""

@@ -1,0 +1,1 @@
+"""The service: HTTP API, proxy and workers around a Memory."""

@@ -1,0 +1,149 @@
+"""The worker: does what chats need done after their replies are sent. As many as you like, on one PostgreSQL."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import signal
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+from infold.errors import DatabaseError, NotFoundError
+from infold.ledger import jobs
+from infold.messages import canonical_json
+
+if TYPE_CHECKING:
+    from pgqueuer import PgQueuer
+    from pgqueuer.models import Job
+
+    from infold.memory import Memory
+
+log = logging.getLogger("infold.worker")
+
+AT_ONCE = 8
+"""Chats that one worker folds at a time: most of it is waiting for a model."""
+SWEEP = 15.0
+"""Seconds between looks for chats that are due and have no job."""
+STALE = timedelta(seconds=20)
+"""After this long without a sign of life, another worker takes a job over."""
+_AGAIN = 2.0  # seconds before a lost database is tried again
+
+
+def summarize(memory: Memory, tenant: str, chat: str) -> None:
+    """`memory.summarize`: do what is left to do for a chat."""
+    with suppress(NotFoundError):  # deleted meanwhile
+        found = memory.tenant(tenant).find(chat)
+        if found is not None:
+            found.work()
+
+
+def sweep(memory: Memory) -> int:
+    """Wake somebody for every chat that is due; how many there are. Those that have a job already keep it."""
+    found, after = 0, 0
+    while True:
+        with memory.database.write() as connection:
+            some = jobs.due(connection, models=memory.writes, after=after)
+            for tenant, chat, key in some:
+                payload = canonical_json({"tenant": tenant, "chat": chat})
+                connection.enqueue(jobs.SUMMARIZE, payload.encode(), f"{jobs.SUMMARIZE} {key}")
+        if not some:
+            return found
+        found, after = found + len(some), some[-1][2]
+
+
+class Worker:
+    """Takes jobs from the queue until it is told to stop."""
+
+    def __init__(self, memory: Memory, url: str, compact: Callable[[str], Awaitable[None]] | None = None) -> None:
+        self._memory = memory
+        self._url = url
+        self._compact = compact
+        self._stop = asyncio.Event()
+        self._queue: PgQueuer | None = None
+
+    def stop(self) -> None:
+        """Finish what is being done, and begin nothing new."""
+        self._stop.set()
+        if self._queue is not None:
+            self._queue.shutdown.set()
+
+    async def run(self) -> None:
+        """Work until stopped; a database that goes away is waited for."""
+        while not self._stop.is_set():
+            try:
+                await self._once()
+            except (OSError, DatabaseError) as error:
+                log.warning("the database is away (%s); trying again", type(error).__name__)
+            except Exception as error:  # whatever the queue's driver makes of a lost connection
+                log.warning("the queue failed (%s); starting it again", type(error).__name__)
+                log.debug("queue failed", exc_info=True)
+            if not self._stop.is_set():
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(self._stop.wait(), _AGAIN)
+
+    async def _once(self) -> None:
+        import asyncpg
+        from pgqueuer import PgQueuer
+        from pgqueuer.adapters.drivers.asyncpg import AsyncpgPoolDriver
+        from pgqueuer.adapters.persistence import qb
+        from pgqueuer.domain.settings import DBSettings
+        from pgqueuer.queries import Queries
+
+        from infold.ledger.postgres import SCHEMA
+
+        names = DBSettings(db_schema=SCHEMA)
+        async with asyncpg.create_pool(
+            self._url, min_size=2, max_size=4, server_settings={"search_path": f"{SCHEMA},public"}
+        ) as pool:
+            driver = AsyncpgPoolDriver(pool)
+            queries = Queries(
+                driver, qb.QueryBuilderEnvironment(names), qb.QueryQueueBuilder(names), qb.QuerySchedulerBuilder(names)
+            )
+            queue = self._queue = PgQueuer(driver, queries=queries)
+            self._register(queue)
+            if self._stop.is_set():
+                return
+            sweeping = asyncio.create_task(self._sweep())
+            try:
+                await queue.run(
+                    dequeue_timeout=timedelta(seconds=5), batch_size=AT_ONCE // 2, max_concurrent_tasks=AT_ONCE,
+                    heartbeat_timeout=STALE, shutdown_on_listener_failure=True,
+                )  # fmt: skip
+            finally:
+                sweeping.cancel()
+                with suppress(asyncio.CancelledError):
+                    await sweeping
+
+    def _register(self, queue: PgQueuer) -> None:
+        @queue.entrypoint(jobs.SUMMARIZE)
+        async def _(job: Job) -> None:
+            told: dict[str, Any] = json.loads(job.payload or b"{}")
+            await asyncio.to_thread(summarize, self._memory, told["tenant"], told["chat"])
+
+        compact = self._compact
+        if compact is not None:
+
+            @queue.entrypoint(jobs.COMPACT)
+            async def _(job: Job) -> None:
+                await compact(json.loads(job.payload or b"{}").get("tenant", ""))
+
+    async def _sweep(self) -> None:
+        while True:
+            try:
+                found = await asyncio.to_thread(sweep, self._memory)
+                log.debug("%d chats are due", found)
+            except DatabaseError as error:
+                log.warning("no look for chats that are due: %s", error)
+            await asyncio.sleep(SWEEP)
+
+
+async def work(memory: Memory, url: str) -> None:
+    """Be a worker until the process is told to end."""
+    worker = Worker(memory, url)
+    loop = asyncio.get_running_loop()
+    for name in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(name, worker.stop)
+    await worker.run()
