@@ -52,7 +52,7 @@ class AnthropicApi:
         return {**body, "messages": messages}
 
     def replies(self, body: bytes, status: int, content_type: str) -> Reply | None:
-        answer = loaded(body, status)
+        answer = loaded(body, status, content_type)
         if answer is None or answer.get("role") != "assistant" or not isinstance(answer.get("content"), list):
             return None
         model = text(answer, "model")
@@ -131,7 +131,6 @@ class _Stream(Streamed):
     def __init__(self) -> None:
         super().__init__()
         self._blocks: dict[int, _Block] = {}
-        self._begun = False
 
     def _take(self, data: Wire, size: int) -> None:
         kind, index = data.get("type"), data.get("index")

@@ -133,9 +133,10 @@ def texts(*found: str | None) -> str | None:
 # Replies -----------------------------------------------------------------------------------------------
 
 
-def loaded(body: bytes, status: int) -> Wire | None:
+def loaded(body: bytes, status: int, content_type: str) -> Wire | None:
     """The JSON object of a good answer."""
-    if not 200 <= status < 300 or len(body) > LIMIT:
+    json_or_unsaid = not content_type or "json" in content_type.lower()
+    if not 200 <= status < 300 or len(body) > LIMIT or not json_or_unsaid:
         return None
     try:
         found = json.loads(body)
@@ -188,6 +189,7 @@ class Streamed(ABC):
         self._parser = Parser(limit)
         self._room = limit
         self._full = False
+        self._begun = False
         self._ended = False
         self._failed = False
         self._id: str | None = None

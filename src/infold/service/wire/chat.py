@@ -26,9 +26,11 @@ from infold.service.wire.base import (
 )
 from infold.service.wire.tail import shown, with_own_end
 
-# Servers that give these refuse to take them back; a client that needs them sends them itself.
-_NOT_KEPT = frozenset(("reasoning", "reasoning_content", "reasoning_details"))
+# What of a reply is kept beside its content. Some servers refuse other things that they themselves wrote, such as
+# reasoning; a client that needs them sends them itself.
 _INSTEAD_OF_CONTENT = ("tool_calls", "refusal", "audio", "function_call")
+# Not the API's fields; in infold's own ways in they are about a message, and have a form.
+_ABOUT = ("id", "created_at", "model_variant")
 
 
 class ChatApi:
@@ -42,7 +44,7 @@ class ChatApi:
         own = own_messages(given)
         return Asked(
             texts(*(message.text for message in parsed(given[:own]))),
-            parsed(map(_with_content, given[own:])),
+            parsed(map(_resent, given[own:])),
             tools_of(body, "tools", "functions"),
             text(body, "model"),
             body.get("stream") is True,
@@ -56,7 +58,7 @@ class ChatApi:
         return {**body, "messages": [*own, *with_own_end(built, given[len(own) :])]}
 
     def replies(self, body: bytes, status: int, content_type: str) -> Reply | None:
-        answer = loaded(body, status)
+        answer = loaded(body, status, content_type)
         choices = answer.get("choices") if answer else None
         if answer is None or not isinstance(choices, list):
             return None
@@ -70,12 +72,13 @@ class ChatApi:
         return _Stream()
 
 
-def _with_content(value: Any) -> Any:
-    """A reply that said nothing comes back without content."""
-    if isinstance(value, Mapping) and value.get("role") == "assistant" and value.get("content") is None:
-        if not any(value.get(key) for key in _INSTEAD_OF_CONTENT):
-            return {**value, "content": ""}
-    return value
+def _resent(value: Any) -> Any:
+    """A message as a chat takes it: a reply that said nothing comes back without content."""
+    if not isinstance(value, Mapping):
+        return value
+    found = {key: inner for key, inner in value.items() if key not in _ABOUT}
+    silent = value.get("role") == "assistant" and not any(value.get(key) for key in _INSTEAD_OF_CONTENT)
+    return {**found, "content": ""} if silent and value.get("content") is None else found
 
 
 def _is_first(choice: object) -> bool:
@@ -83,14 +86,12 @@ def _is_first(choice: object) -> bool:
 
 
 def _kept(message: Mapping[str, Any]) -> Wire:
-    """A reply as a client would send it back: without what is empty."""
-    found = {key: value for key, value in message.items() if value not in (None, [], {}) and key not in _NOT_KEPT}
-    if isinstance(audio := found.get("audio"), Mapping):
-        found["audio"] = {"id": audio.get("id")}  # all that a request may say of it
-    content = found.pop("content", None)
-    if not content:
-        content = None if any(found.get(key) for key in _INSTEAD_OF_CONTENT) else ""
-    return {**found, "role": "assistant", "content": content}
+    """A reply as a client would send it back."""
+    beside = {key: message[key] for key in _INSTEAD_OF_CONTENT if message.get(key)}
+    if isinstance(audio := beside.get("audio"), Mapping):
+        beside["audio"] = {"id": audio.get("id")}  # all that a request may say of it
+    content = message.get("content") or (None if beside else "")
+    return {"role": "assistant", "content": content, **beside}
 
 
 class _Call:
@@ -130,7 +131,6 @@ class _Stream(Streamed):
         self._places: dict[int, _Call] = {}
         self._old: _Call | None = None
         self._audio: str | None = None
-        self._begun = False
 
     def _take(self, data: Wire, size: int) -> None:
         self._named(data)
@@ -140,11 +140,11 @@ class _Stream(Streamed):
                 continue
             if isinstance(delta := choice.get("delta"), dict):
                 self._begun = True
-                self._delta(delta)
+                self._delta(delta, size)
             if choice.get("finish_reason"):
                 self._begun = self._ended = True
 
-    def _delta(self, delta: Wire) -> None:
+    def _delta(self, delta: Wire, size: int) -> None:
         content = delta.get("content")
         for piece in content if isinstance(content, list) else (content,):
             self._add(self._content, piece.get("text") if isinstance(piece, dict) else piece)
@@ -157,7 +157,7 @@ class _Stream(Streamed):
         calls = delta.get("tool_calls")
         for call in calls if isinstance(calls, list) else ():
             if isinstance(call, dict):
-                self._call(call, size=len(str(call)))
+                self._call(call, size)
 
     def _call(self, piece: Wire, size: int) -> None:
         call = self._called(piece)

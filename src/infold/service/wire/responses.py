@@ -58,7 +58,7 @@ class ResponsesApi:
         return {**body, "input": [*own, *with_own_end(built, given[len(own) :])]}
 
     def replies(self, body: bytes, status: int, content_type: str) -> Reply | None:
-        answer = loaded(body, status)
+        answer = loaded(body, status, content_type)
         output = answer.get("output") if answer else None
         if answer is None or not isinstance(output, list):
             return None
@@ -137,6 +137,7 @@ class _Stream(Streamed):
         if not isinstance(kind, str):
             return
         if isinstance(response := data.get("response"), dict):
+            self._begun = True
             self._named(response)
             self._response(kind, response)
         if type(index) is not int:
@@ -172,4 +173,4 @@ class _Stream(Streamed):
     def _messages(self) -> list[Wire] | None:
         made = (self._items[index].wire for index in sorted(self._items))
         items = _answered(self._output or [item for item in made if item is not None])
-        return items if items or self.complete else None
+        return items if items or (self.complete and self._begun) else None
