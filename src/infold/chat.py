@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, overload
@@ -19,6 +19,7 @@ from infold.errors import (
     ClosedError,
     ConfigError,
     MessageError,
+    MovedOnError,
     OrphanResultError,
     ReadOnlyDatabaseError,
 )
@@ -29,6 +30,7 @@ from infold.forgetting import Receipt, forget_messages
 from infold.ledger import journal, store
 from infold.ledger.calls import all_calls
 from infold.ledger.derived import BLOCK
+from infold.ledger.query import Connection
 from infold.ledger.rows import Event
 from infold.messages import Message
 from infold.noting import catch_up
@@ -113,13 +115,29 @@ class Chat(Remembering, Changing):
             for value in given
             for message in formats.parse(value, id=id, created_at=created_at, model_variant=model_variant)
         ]
+        added = self.append(checked, repair=repair, fold=fold)
+        return added[0] if single and len(added) == 1 else added
+
+    def append(
+        self,
+        messages: Sequence[Message],
+        *,
+        repair: bool = False,
+        fold: bool = True,
+        after: int | None = None,
+        beside: Callable[[Connection, Sequence[Message]], None] | None = None,
+    ) -> list[Message]:
+        """Add messages that were checked. With `after`, only if that is where the chat ends; `beside` may write more, in the
+        same transaction."""
         # Counting happens before the database is locked.
-        read = [(m, message_tokens(m)) for m in checked]
+        read = [(m, message_tokens(m)) for m in messages]
         added: list[Message] = []
         events: list[Event] = []
         instant = self._rewriter.folds_instantly
         with self.writing() as (connection, state):
             reach("add.begun")
+            if after is not None and state.row.last_seq != after:
+                raise MovedOnError(f"chat {self.id!r} has gone on since message {after}; look at it again")
             for parsed, tokens in read:
                 known = store.message_by_id(connection, self._key, parsed.id) if parsed.id else None
                 if known is not None:
@@ -144,6 +162,8 @@ class Chat(Remembering, Changing):
                 if plan is not None:
                     state, folded = fold_instantly(connection, state, plan, marks, clock)
                     events += folded
+            if beside is not None:
+                beside(connection, added)
             if fold and (events or not instant):
                 self.wake(connection)
             self.cache = state
@@ -155,7 +175,7 @@ class Chat(Remembering, Changing):
             self._rewriter.resume(state)
         if events:
             self._index(state)
-        return added[0] if single and len(added) == 1 else added
+        return added
 
     # Reading -------------------------------------------------------------------------------------------
 

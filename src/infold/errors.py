@@ -44,6 +44,10 @@ class NotFoundError(InfoldError, LookupError):
     """No such chat, message, pin or file."""
 
 
+class MovedOnError(InfoldError):
+    """A chat has other messages by now than it was expected to have."""
+
+
 class SummarizerError(InfoldError):
     """The summarizer failed or returned something unusable, and the policy says to raise."""
 

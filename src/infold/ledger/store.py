@@ -232,6 +232,7 @@ _users_until = Query(
     select(func.count()).where(messages.c.chat == P("of"), messages.c.seq <= P("last"), messages.c.role == "user")
 )
 _delete_messages = Query(delete(messages).where(messages.c.chat == P("of"), messages.c.seq > P("after")))
+_delete_prefixes = Query(delete(prefixes).where(prefixes.c.chat == P("of"), prefixes.c.seq > P("after")))
 
 
 def _message(row: Sequence[Any]) -> Message:
@@ -297,6 +298,12 @@ def checked_messages(connection: Connection, key: int) -> Iterator[tuple[Message
 
 def delete_messages_after(connection: Connection, key: int, seq: int) -> None:
     _delete_messages(connection, of=key, after=seq)
+    delete_prefixes_after(connection, key, seq)
+
+
+def delete_prefixes_after(connection: Connection, key: int, seq: int) -> None:
+    """Let no client be recognised by what it sends beyond a position."""
+    _delete_prefixes(connection, of=key, after=seq)
 
 
 def users_until(connection: Connection, key: int, seq: int) -> int:

@@ -1,0 +1,95 @@
+"""Statements for the proxy: chats found by what a client sends again, and copies of chats. Callers hold the transaction."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sqlalchemy import Table, bindparam, delete, insert, select
+
+from infold.ledger.query import Connection, Query
+from infold.ledger.schema import (
+    Key,
+    archives,
+    chats,
+    facts,
+    folds,
+    items,
+    mentions,
+    messages,
+    pins,
+    prefixes,
+    recall_blocks,
+)
+from infold.ledger.store import inserting
+
+P = bindparam
+
+_insert = inserting(prefixes)
+_delete = Query(
+    delete(prefixes).where(prefixes.c.chat == P("of"), prefixes.c.scope == P("scope"), prefixes.c.digest == P("digest"))
+)
+_found = Query(
+    select(prefixes.c.chat, prefixes.c.seq, chats.c.id)
+    .join(chats, chats.c.key == prefixes.c.chat)
+    .where(
+        prefixes.c.tenant == P("tenant"),
+        chats.c.tenant == P("tenant"),
+        prefixes.c.scope == P("scope"),
+        prefixes.c.digest == P("digest"),
+    )
+    .order_by(prefixes.c.chat)
+    .limit(P("most"))
+)
+_newest = Query(
+    select(prefixes.c.seq, prefixes.c.digest)
+    .where(prefixes.c.chat == P("of"), prefixes.c.scope == P("scope"), prefixes.c.seq <= P("upto"))
+    .order_by(prefixes.c.seq.desc())
+    .limit(1)
+)
+
+
+def put(connection: Connection, key: int, scope: str, digest: bytes, seq: int) -> None:
+    """Note that what a client sends with this digest ends at a position of a chat."""
+    _delete(connection, of=key, scope=scope, digest=digest)
+    _insert(connection, chat=key, scope=scope, digest=digest, seq=seq)
+
+
+def found(connection: Connection, scope: str, digest: bytes, most: int = 8) -> list[tuple[int, int, str]]:
+    """Key, position and id of the chats where a digest ends."""
+    return [(key, seq, id) for key, seq, id in _found(connection, scope=scope, digest=digest, most=most)]
+
+
+def newest(connection: Connection, key: int, scope: str, upto: int) -> tuple[int, bytes]:
+    """The last position up to `upto` whose digest is known, and the digest; 0 and nothing where there is none."""
+    row = _newest(connection, of=key, scope=scope, upto=upto).fetchone()
+    return (row[0], bytes(row[1])) if row else (0, b"")
+
+
+def _copying(table: Table) -> Query:
+    names = [column.name for column in table.c if column.name not in ("key", "chat")]
+    rows = select(P("to", type_=Key), *(table.c[name] for name in names)).where(table.c.chat == P("of"))
+    return Query(insert(table).from_select(["chat", *names], rows.order_by(table.c.key)))
+
+
+_copies = [
+    _copying(table) for table in (messages, folds, items, pins, facts, mentions, recall_blocks, archives, prefixes)
+]
+_names = [column.name for column in chats.c if column.name not in ("key", "id", "epoch")]
+_copy_chat = Query(
+    insert(chats)
+    .from_select(
+        ["id", "epoch", *_names],
+        select(
+            P("id", type_=chats.c.id.type), P("epoch", type_=chats.c.epoch.type), *(chats.c[n] for n in _names)
+        ).where(chats.c.tenant == P("tenant"), chats.c.key == P("of")),
+    )
+    .returning(chats.c.key)
+)
+
+
+def copy_chat(connection: Connection, key: int, id: str, epoch: int) -> int:
+    """A chat with all it holds, under another id; events and calls stay with the first. Returns its key."""
+    made: Any = _copy_chat(connection, of=key, id=id, epoch=epoch).fetchone()
+    for query in _copies:
+        query(connection, of=key, to=made[0])
+    return int(made[0])

@@ -1,0 +1,131 @@
+"""Whether a message that a client sends is one that is known already. Pure.
+
+Clients keep a chat themselves and send all of it each time, in their own words: with null fields or without, a text as a
+string or as a part, arguments written anew, reasoning dropped, cache marks moved. None of that makes another message.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from infold.messages import ANTHROPIC, Message, canonical_json
+
+_TEXTS = frozenset(("text", "input_text", "output_text"))
+# What clients drop or keep as they like.
+_REASONING = frozenset(("reasoning", "thinking", "redacted_thinking"))
+# What a provider or a client writes beside a part or an item, and leaves out another time.
+_BESIDE = frozenset(("id", "status", "cache_control", "annotations", "citations", "logprobs", "caller"))
+
+_START = hashlib.sha256(b"infold chat").digest()
+
+
+def identity(message: Message) -> bytes:
+    """A hash of what a message says; equal for the same message, sent again."""
+    try:
+        said = canonical_json(_said(message))
+    except RecursionError:  # nested so deeply that only the whole can be written
+        said = f"{message.role} {message.body}"
+    return hashlib.sha256(said.encode()).digest()
+
+
+def silent(message: Message) -> bool:
+    """Whether a message is reasoning and nothing else: a client may send it again or not."""
+    if message.tool_calls or message.role != "assistant":
+        return False
+    if isinstance(message.content, list):
+        return bool(message.content) and all(part["type"] in _REASONING for part in message.content)
+    return message.opaque and (message.item or {}).get("type") in _REASONING
+
+
+def prefixes(messages: Sequence[Message]) -> list[bytes]:
+    """For each message a hash of all up to it. A silent message has that of the one before."""
+    result: list[bytes] = []
+    now = _START
+    for message in messages:
+        if not silent(message):
+            now = hashlib.sha256(now + identity(message)).digest()
+        result.append(now)
+    return result
+
+
+def _said(message: Message) -> dict[str, Any]:
+    said: dict[str, Any] = {"role": message.role, "content": _content(message.content)}
+    if message.name is not None:
+        said["name"] = message.name
+    if message.tool_calls:
+        said["calls"] = [_call(call) for call in message.tool_calls]
+    if message.tool_call_id is not None:
+        said["answers"] = message.tool_call_id
+    if message.extra:
+        said.update(_beyond(message))
+    return said
+
+
+def _content(content: str | list[dict[str, Any]] | None) -> list[Any]:
+    """Texts that stand together as one, everything else as it is."""
+    if isinstance(content, str):
+        return [content] if content else []
+    found: list[Any] = []
+    for part in content or ():
+        kind = part["type"]
+        if kind in _TEXTS and isinstance(part.get("text"), str):
+            if found and isinstance(found[-1], str):
+                found[-1] += part["text"]
+            elif part["text"]:
+                found.append(part["text"])
+        elif kind == "refusal":
+            found.append({"refusal": part.get("refusal")})
+        elif kind not in _REASONING and kind != "tool_use":  # the calls stand apart
+            found.append(_bare(part))
+    return found
+
+
+def _beyond(message: Message) -> dict[str, Any]:
+    """Of the other fields, those that say something."""
+    said: dict[str, Any] = {}
+    if isinstance(refusal := message.extra.get("refusal"), str) and refusal:
+        said["refusal"] = refusal
+    if isinstance(call := message.extra.get("function_call"), Mapping):
+        said["function_call"] = _call({"function": call})
+    if isinstance(audio := message.extra.get("audio"), Mapping):
+        said["audio"] = audio.get("id")  # only the provider's own answer holds the sound
+    if (message.extra.get(ANTHROPIC) or {}).get("is_error"):
+        said["failed"] = True
+    if message.opaque and message.item:
+        reference = message.item.get("type") == "item_reference"
+        said["item"] = message.item if reference else _bare(message.item)
+    return said
+
+
+def _call(call: Mapping[str, Any]) -> list[Any]:
+    inner = call.get("function") or call.get("custom") or {}
+    return [call.get("id"), inner.get("name"), inner.get("input"), _arguments(inner.get("arguments"))]
+
+
+def _arguments(given: object) -> Any:
+    """Arguments by their value, where they have one."""
+    if not isinstance(given, str):
+        return None
+    if not given.strip():
+        return {}  # no arguments
+    try:
+        value = json.loads(given, parse_float=_number)
+        canonical_json(value).encode()
+    except (ValueError, RecursionError):
+        return given
+    return given if isinstance(value, str) else value  # a text in quotes is not the text
+
+
+def _number(text: str) -> float | int:
+    value = float(text)
+    return int(value) if value.is_integer() else value
+
+
+def _bare(value: Any) -> Any:
+    """A part or an item without nulls and what only stands beside it."""
+    if isinstance(value, Mapping):
+        return {key: _bare(inner) for key, inner in value.items() if inner is not None and key not in _BESIDE}
+    return [_bare(inner) for inner in value] if isinstance(value, list) else value
