@@ -30,6 +30,11 @@ class Handle:
         self.lock = threading.Lock()
 
     @property
+    def key(self) -> int:
+        """Of its row in the ledger."""
+        return self._key
+
+    @property
     def job(self) -> str:
         """What the background knows this chat by; other tenants may have chats of the same name."""
         return f"{self.id} #{self._key}"

@@ -19,7 +19,8 @@ _REASONING = frozenset(("reasoning", "thinking", "redacted_thinking"))
 # What a provider or a client writes beside a part or an item, and leaves out another time.
 _BESIDE = frozenset(("id", "status", "cache_control", "annotations", "citations", "logprobs", "caller"))
 
-_START = hashlib.sha256(b"infold chat").digest()
+START = hashlib.sha256(b"infold chat").digest()
+"""The hash of no messages."""
 
 
 def identity(message: Message) -> bytes:
@@ -40,10 +41,11 @@ def silent(message: Message) -> bool:
     return message.opaque and (message.item or {}).get("type") in _REASONING
 
 
-def prefixes(messages: Sequence[Message]) -> list[bytes]:
-    """For each message a hash of all up to it. A silent message has that of the one before."""
+def prefixes(messages: Sequence[Message], start: bytes = START) -> list[bytes]:
+    """For each message a hash of all up to it, after those that `start` stands for. A silent message has that of the one
+    before."""
     result: list[bytes] = []
-    now = _START
+    now = start
     for message in messages:
         if not silent(message):
             now = hashlib.sha256(now + identity(message)).digest()

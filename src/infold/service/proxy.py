@@ -1,0 +1,390 @@
+"""The proxy: a provider's API with memory. Whatever memory does, the request goes through."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+import logging
+import time
+import zlib
+from collections.abc import Mapping
+from contextlib import ExitStack, suppress
+from typing import TYPE_CHECKING, Any
+
+import httpx2
+from starlette.datastructures import Headers
+from starlette.routing import Route
+
+from infold.errors import InfoldError, MessageError
+from infold.models import prices
+from infold.models.spec import Model
+from infold.service.keys import PREFIX
+from infold.service.problems import Problem
+from infold.service.reconcile import Caller, OtherUserError, Place, receive, settle
+from infold.service.wire import APIS, identity
+from infold.tokens import count_cached
+
+if TYPE_CHECKING:
+    from fastapi import FastAPI
+    from starlette.types import Receive, Scope, Send
+
+    from infold.chat import Chat
+    from infold.service.core import Service
+    from infold.service.wire import Api, Asked, Reply
+
+log = logging.getLogger("infold")
+
+# Of one connection, not of the message; or set anew for the next.
+_HOP = frozenset(
+    "connection keep-alive proxy-authenticate proxy-authorization te trailer trailers transfer-encoding upgrade "
+    "proxy-connection".split()
+)
+_NOT_FORWARDED = _HOP | {"host", "content-length", "accept-encoding", "expect"}
+_FEWEST = 256  # tokens that a context always gets, however much a client wants for the reply
+_MOST_NAME = 200
+
+
+def mount(app: FastAPI, service: Service) -> None:
+    """Add the routes of the providers' APIs to the service."""
+    proxy = Proxy(service)
+    for api in APIS.values():
+        app.router.routes.append(Route(api.path, _Endpoint(proxy, api), methods=["POST"]))
+    for path, methods in (("/v1/models", ["GET"]), ("/v1/models/{name:path}", ["GET"]), ("/v1/embeddings", ["POST"])):
+        app.router.routes.append(Route(path, _Endpoint(proxy, None), methods=methods))
+    service.proxy = proxy
+
+
+class _Endpoint:
+    """A route as a plain ASGI app: nothing stands between the upstream's bytes and the client."""
+
+    def __init__(self, proxy: Proxy, api: Api | None) -> None:
+        self._proxy = proxy
+        self._api = api
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await self._proxy.handle(scope, receive, send, self._api)
+
+
+class Proxy:
+    """Forwards requests, with memory where a chat needs it."""
+
+    def __init__(self, service: Service) -> None:
+        self._service = service
+        self._client: httpx2.AsyncClient | None = None
+        self._settling: set[asyncio.Task[None]] = set()
+
+    def open(self) -> None:
+        """Make the connections to the upstream; in the event loop that will use them."""
+        settings = self._service.settings
+        self._client = httpx2.AsyncClient(
+            timeout=httpx2.Timeout(
+                settings.upstream_timeout, connect=settings.connect_timeout, pool=settings.connect_timeout
+            ),
+            limits=httpx2.Limits(max_connections=None, max_keepalive_connections=64),
+            follow_redirects=False,
+            trust_env=False,
+        )
+
+    async def close(self) -> None:
+        """Keep the replies that are still to be kept, then let go of the upstream."""
+        while self._settling:
+            await asyncio.wait(set(self._settling))
+        if self._client is not None:
+            await self._client.aclose()
+
+    async def handle(self, scope: Scope, receive: Receive, send: Send, api: Api | None) -> None:
+        """Forward one request and its answer."""
+        settings, began = self._service.settings, time.perf_counter()
+        upstream = settings.upstream
+        if api is not None and api.name == "anthropic":
+            upstream = settings.anthropic_upstream or upstream
+        if upstream is None:
+            raise Problem(404, "no_upstream", "this service has no upstream; start it with --upstream URL")
+        principal = scope["state"]["principal"]
+        if not principal.may("write" if api is not None else "read"):
+            raise Problem(403, "forbidden", "this key may only read")
+        raw = await _body(receive)
+        headers = Headers(scope=scope)
+        place: Place | None = None
+        body = raw
+        if api is not None:
+            place, body = await self._remembered(api, principal, headers, raw)
+        request = self._built(scope, upstream, headers, body)
+        name = api.name if api is not None else "other"
+        with ExitStack() as held:
+            held.enter_context(self._service.limits.stream(principal.id))
+            await _Exchange(self, api, name, place, began).run(request, receive, send)
+
+    # Memory ------------------------------------------------------------------------------------------------
+
+    async def _remembered(self, api: Api, principal: Any, headers: Headers, raw: bytes) -> tuple[Place | None, bytes]:
+        """Where the reply goes, and the body to send. If memory fails, the body is the client's own."""
+        service = self._service
+        try:
+            body = json.loads(raw)
+            if not isinstance(body, dict):
+                return None, raw
+            asked = api.read(body)
+        except (ValueError, RecursionError, MessageError):  # the upstream says what is wrong with it
+            return None, raw
+        if len(asked.messages) > service.settings.max_messages:
+            most = service.settings.max_messages
+            raise Problem(413, "too_many_messages", f"the request has more than {most:,} messages; send fewer")
+        caller = self._caller(principal, headers, body, asked)
+        memory = service.memory.tenant(principal.tenant)
+        work = service.run(self._context, memory, api, caller, body, asked)
+        try:
+            place, written = await asyncio.wait_for(work, service.settings.memory_timeout)
+        except OtherUserError as error:
+            raise Problem(403, "other_user", str(error)) from None
+        except Exception as error:  # fail open: a chat without memory beats no chat
+            service.metrics.memory_failed(api.name)
+            told = "it took too long" if isinstance(error, TimeoutError) else type(error).__name__
+            log.warning("a request goes without memory: %s", told, extra={"event": "without_memory", "error": told})
+            log.debug("memory failed", exc_info=True)
+            return None, raw
+        return place, raw if written is None else json.dumps(
+            written, ensure_ascii=False, separators=(",", ":")
+        ).encode()
+
+    def _caller(self, principal: Any, headers: Headers, body: Mapping[str, Any], asked: Asked) -> Caller:
+        service = self._service
+        chat, user = _name(headers, "x-infold-chat"), _name(headers, "x-infold-user")
+        if chat is not None:
+            scope = f"chat {chat}"
+        else:
+            # Somebody who shares neither key nor user never goes on with this chat, even with the same words.
+            owner = principal.id or headers.get("authorization", "") + headers.get("x-api-key", "")
+            whose = json.dumps([owner, user, body.get("user"), body.get("safety_identifier"), body.get("metadata")])
+            scope = f"key {hashlib.sha256(whose.encode()).hexdigest()}"
+        tenant = principal.tenant
+
+        def find(id: str) -> Chat | None:
+            return service.known_chat(service.memory.tenant(tenant), tenant, id)
+
+        window = service.settings.context_window or _window(asked.model)
+        return Caller(scope, chat, user, service.settings.preset, window, find)
+
+    def _context(
+        self, memory: Any, api: Api, caller: Caller, body: Mapping[str, Any], asked: Asked
+    ) -> tuple[Place, dict[str, Any] | None]:
+        """Add what is new to its chat; then the body with memory in it, or None where the client's own will do."""
+        place = receive(memory, caller, asked)
+        chat = place.chat
+        if asked.previous is not None:  # the upstream has the history
+            return place, None
+        with chat.reading() as (_, state):
+            policy, window = state.policy, state.context_window
+            budget = min(policy.budget or int(policy.budget_share * window), window)
+            reserved = asked.reserve_output + count_cached(asked.system or "")
+            plain = not (state.row.cursor or state.row.user or state.pins)
+            if plain and state.unfolded_tokens + reserved < budget:
+                return place, None
+        reserved = max(0, min(reserved, budget - _FEWEST))
+        context = chat.context(tools=list(asked.tools) or None, reserve_output=reserved)
+        if [identity(message) for message in context.shown()] == [identity(message) for message in asked.messages]:
+            return place, None
+        return place, api.write(body, context)
+
+    def keep(self, place: Place, reply: Reply) -> None:
+        """Add a reply to its chat after the client has it, and fold what is due; nobody waits for it."""
+        task = asyncio.create_task(self._kept(place, reply))
+        self._settling.add(task)
+        task.add_done_callback(self._settling.discard)
+
+    async def _kept(self, place: Place, reply: Reply) -> None:
+        try:
+            await self._service.run(settle, place, reply)
+        except Exception as error:  # the client sends it again, with its next message
+            log.warning("a reply was not kept: %s", type(error).__name__, extra={"event": "reply_lost"})
+            log.debug("reply not kept", exc_info=True)
+
+    # Forwarding --------------------------------------------------------------------------------------------
+
+    def _built(self, scope: Scope, upstream: str, headers: Headers, body: bytes) -> httpx2.Request:
+        assert self._client is not None, "it is opened with the service"
+        sent = [
+            (name, value)
+            for name, value in headers.raw
+            if (low := name.decode("latin-1")) not in _NOT_FORWARDED and not low.startswith("x-infold-")
+        ]
+        key = self._service.settings.upstream_key
+        sent = [(name, value) for name, value in sent if key is None or name not in (b"authorization", b"x-api-key")]
+        # Our own keys are nobody else's business.
+        sent = [
+            (name, value) for name, value in sent
+            if not (name in (b"authorization", b"x-api-key") and PREFIX.encode() in value)
+        ]  # fmt: skip
+        if key is not None:
+            anthropic = scope["path"] == APIS["anthropic"].path
+            sent.append((b"x-api-key", key.encode()) if anthropic else (b"authorization", f"Bearer {key}".encode()))
+        sent.append((b"accept-encoding", b"identity"))
+        query = scope.get("query_string", b"").decode("latin-1")
+        url = _address(upstream, scope["path"]) + (f"?{query}" if query else "")
+        return self._client.build_request(scope["method"], url, headers=sent, content=body or None)
+
+    async def send(self, request: httpx2.Request) -> httpx2.Response:
+        assert self._client is not None, "it is opened with the service"
+        return await self._client.send(request, stream=True)
+
+    @property
+    def service(self) -> Service:
+        return self._service
+
+
+class _Exchange:
+    """One request and its answer, as it goes from the upstream to the client."""
+
+    def __init__(self, proxy: Proxy, api: Api | None, name: str, place: Place | None, began: float) -> None:
+        self._proxy = proxy
+        self._api = api
+        self._name = name
+        self._place = place
+        self._began = began
+        self._metrics = proxy.service.metrics
+
+    async def run(self, request: httpx2.Request, receive: Receive, send: Send) -> None:
+        try:
+            response = await self._proxy.send(request)
+        except httpx2.TimeoutException:
+            self._metrics.upstream_error(self._name, "timeout")
+            raise Problem(504, "upstream_timeout", "the upstream did not answer in time; try again") from None
+        except httpx2.HTTPError as error:
+            self._metrics.upstream_error(self._name, "unreachable")
+            raise Problem(
+                502, "upstream_unreachable", f"the upstream cannot be reached ({type(error).__name__})"
+            ) from None
+        gone = asyncio.create_task(_disconnected(receive))
+        reading = asyncio.create_task(self._pass_on(response, send))
+        try:
+            await asyncio.wait({gone, reading}, return_when=asyncio.FIRST_COMPLETED)
+            if not reading.done():  # the client has hung up: what it got is kept, the rest is not asked for
+                reading.cancel()
+            with suppress(asyncio.CancelledError):
+                await reading
+        finally:
+            for task in (gone, reading):
+                task.cancel()
+            await response.aclose()
+
+    async def _pass_on(self, response: httpx2.Response, send: Send) -> None:
+        headers = [(name.lower(), value) for name, value in response.headers.raw]
+        kept = [(name, value) for name, value in headers if name.decode("latin-1") not in _HOP]
+        media = response.headers.get("content-type", "")
+        reader = _Reader(self._api, response.status_code, media, response.headers.get("content-encoding", ""))
+        outcome = "ok" if response.is_success else "error"
+        if not response.is_success:
+            self._metrics.upstream_error(self._name, f"{response.status_code // 100}xx")
+        first = True
+        try:
+            async for chunk in response.aiter_raw():
+                if first:
+                    self._metrics.first_byte(self._name, time.perf_counter() - self._began)
+                    await send({"type": "http.response.start", "status": response.status_code, "headers": kept})
+                    first = False
+                reader.feed(chunk)
+                await send({"type": "http.response.body", "body": chunk, "more_body": True})
+            if first:
+                await send({"type": "http.response.start", "status": response.status_code, "headers": kept})
+            await send({"type": "http.response.body", "body": b"", "more_body": False})
+        except httpx2.HTTPError as error:
+            outcome = "broken"
+            self._metrics.upstream_error(self._name, "broken")
+            if first:
+                raise Problem(
+                    502, "upstream_broken", f"the upstream broke off before it answered ({type(error).__name__})"
+                ) from None
+            # The answer stays unfinished, and the server breaks the connection, as it broke for us.
+        except asyncio.CancelledError:
+            outcome = "hung_up"
+            raise
+        finally:
+            self._metrics.proxied(self._name, outcome)
+            reply = reader.reply()
+            if reply is not None and self._place is not None:
+                self._proxy.keep(self._place, reply)
+
+
+class _Reader:
+    """Reads a reply while it passes by."""
+
+    def __init__(self, api: Api | None, status: int, media: str, encoding: str) -> None:
+        self._api = api
+        self._status = status
+        self._media = media
+        self._stream = api.stream() if api is not None and "event-stream" in media and status < 300 else None
+        self._whole = bytearray()
+        self._unpack = zlib.decompressobj(wbits=47) if encoding in ("gzip", "deflate") else None
+        self._readable = encoding in ("", "identity", "gzip", "deflate")
+
+    def feed(self, chunk: bytes) -> None:
+        if self._api is None or not self._readable:
+            return
+        if self._unpack is not None:
+            try:
+                chunk = self._unpack.decompress(chunk)
+            except zlib.error:
+                self._readable = False
+                return
+        if self._stream is not None:
+            self._stream.feed(chunk)
+        elif len(self._whole) <= _MOST_REPLY:
+            self._whole += chunk
+
+    def reply(self) -> Reply | None:
+        """What was said; None where there is nothing to keep."""
+        if self._api is None or not self._readable:
+            return None
+        if self._stream is not None:
+            return self._stream.reply()
+        return self._api.replies(bytes(self._whole), self._status, self._media)
+
+
+_MOST_REPLY = 1 << 23
+
+
+async def _body(receive: Receive) -> bytes:
+    parts: list[bytes] = []
+    while True:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            raise Problem(400, "hung_up", "the request ended before its body did")
+        parts.append(message.get("body", b""))
+        if not message.get("more_body"):
+            return b"".join(parts)
+
+
+async def _disconnected(receive: Receive) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass
+
+
+def _name(headers: Headers, header: str) -> str | None:
+    """What a header names, as it was sent: UTF-8, where it is more than ASCII."""
+    value = headers.get(header)
+    if value is None or not value.strip():
+        return None
+    with suppress(UnicodeError):
+        value = value.encode("latin-1").decode()
+    value = value.strip()
+    if len(value) > _MOST_NAME or "\0" in value:
+        raise Problem(400, "bad_name", f"{header} must be a text of 1 to {_MOST_NAME} characters")
+    return value
+
+
+def _address(upstream: str, path: str) -> str:
+    """The upstream's address for one of our paths: below its own path, or below /v1 where it has none."""
+    base = upstream.rstrip("/")
+    own = base.partition("://")[2].partition("/")[2]
+    return base + (path if not own else path.removeprefix("/v1"))
+
+
+def _window(model: str | None) -> int | None:
+    """The context window of a model, where the price list knows it."""
+    if not model:
+        return None
+    provider = "anthropic" if model.startswith("claude") else "openai"
+    with suppress(InfoldError, ValueError):
+        return prices.window(Model(model, provider))
+    return None

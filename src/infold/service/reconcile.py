@@ -1,0 +1,254 @@
+"""Which chat a proxied request goes on with, and what of it is new.
+
+Clients keep a chat themselves and send all of it each time. It is told from others by what it says: the longest known
+beginning that ends with a reply. What follows is compared message by message; where it differs, the request is a branch.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from infold.branching import branch
+from infold.errors import ConfigError, MovedOnError
+from infold.ledger import prefixes as known
+from infold.ledger import store
+from infold.memory import new_id
+from infold.messages import Message
+from infold.service.wire import START, Asked, Reply, identity, prefixes, silent
+
+if TYPE_CHECKING:
+    from infold.chat import Chat
+    from infold.ledger.query import Connection
+    from infold.memory import Memory
+
+_TRIES = 5
+_AHEAD = 16  # silent messages that the ledger may have beyond what a client sends
+
+
+class OtherUserError(ConfigError):
+    """A chat was named that belongs to another user."""
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Whose chats a request may go on with."""
+
+    scope: str
+    """Within this, chats are told apart by what they say."""
+    chat: str | None
+    """The chat that the client names."""
+    user: str | None
+    preset: str
+    context_window: int | None
+    find: Callable[[str], Chat | None]
+    """Opens a chat that is there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where the reply to a request belongs."""
+
+    memory: Memory
+    chat: Chat
+    seq: int
+    """Position of the last message of the request."""
+    digest: bytes
+    """Of everything up to there."""
+    scope: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Match:
+    """How far a request and a chat agree."""
+
+    key: int
+    id: str
+    seq: int
+    """The last position of the chat that the request has too."""
+    sent: int
+    """Messages of the request that the chat has."""
+    ends: bool
+    """Whether the chat has nothing beyond."""
+
+
+def receive(memory: Memory, caller: Caller, asked: Asked) -> Place:
+    """Find or make the chat of a request, and add to it what is new. Nothing is folded yet: somebody waits."""
+    for _ in range(_TRIES):
+        chat, seq, sent = _located(memory, caller, asked)
+        new = asked.messages[sent:]
+        digests: list[bytes] = []
+
+        def note(connection: Connection, added: Sequence[Message], chat: Chat = chat, seq: int = seq) -> None:
+            start = _digest_at(connection, chat, caller.scope, seq)
+            digests.extend([start, *prefixes(added, start)])
+            _note(connection, chat, caller.scope, added, digests[1:])
+
+        try:
+            added = chat.append(new, repair=True, fold=False, after=seq, beside=note)
+        except MovedOnError:  # another request was quicker: look again
+            continue
+        return Place(memory, chat, seq + len(added), digests[-1], caller.scope)
+    raise MovedOnError("the chat changes faster than this request can be added to it; send it again")
+
+
+def settle(place: Place, reply: Reply) -> Chat:
+    """Add a reply to where it belongs, and fold what is due. Where the chat has gone on meanwhile, that is a branch."""
+    messages = [_by(message, reply.model) for message in reply.parsed]
+    digests = prefixes(messages, place.digest)
+    chat = place.chat
+    for _ in range(_TRIES):
+
+        def note(connection: Connection, added: Sequence[Message], chat: Chat = chat) -> None:
+            _note(connection, chat, place.scope, added, digests)
+            if reply.id:
+                known.put(connection, chat.key, place.scope, response(reply.id), added[-1].seq)
+            if not reply.complete:
+                chat.record(connection, "reply_cut", {"message": added[-1].id})
+
+        try:
+            chat.append(messages, repair=True, after=place.seq, beside=note)
+            return chat
+        except MovedOnError:
+            chat = branch(place.memory, place.chat.id, place.seq, _branch_id(chat.id))
+    raise MovedOnError("the chat changes faster than a reply can be added to it")
+
+
+def response(id: str) -> bytes:
+    """The digest that a response of the upstream goes by, for clients that name it instead of sending the chat again."""
+    return hashlib.sha256(f"response {id}".encode("utf-8", "surrogatepass")).digest()
+
+
+def _located(memory: Memory, caller: Caller, asked: Asked) -> tuple[Chat, int, int]:
+    """The chat, where it ends, and how many messages of the request it has."""
+    if asked.previous is not None:
+        with memory.database.read() as connection:
+            found = known.found(connection, caller.scope, response(asked.previous), 1)
+            matches = [_ending(connection, key, id, seq) for key, seq, id in found]
+    else:
+        with memory.database.read() as connection:
+            matches = _matches(connection, caller, asked.messages)
+    if not matches:
+        chat = _named(caller) or _created(memory, caller, caller.chat)
+        return _beginning(memory, chat, asked.messages)
+    going_on = [match for match in matches if match.ends]
+    if len(going_on) == 1 or (going_on and caller.chat is not None):
+        best = going_on[0]
+        return _open(caller, best.id), best.seq, best.sent
+    if going_on:  # the same words in several chats: which one is meant cannot be told
+        return _created(memory, caller, None), 0, 0
+    best = max(matches, key=lambda match: (match.sent, -match.key))
+    return branch(memory, best.id, best.seq, _branch_id(best.id)), best.seq, best.sent
+
+
+def _beginning(memory: Memory, chat: Chat, messages: Sequence[Message]) -> tuple[Chat, int, int]:
+    """The same for a request that has no reply in common with any chat: it is compared with the named one from the start."""
+    with memory.database.read() as connection:
+        match = _compared(connection, chat.key, chat.id, 0, messages, 0)
+        row = store.chat_by_key(connection, chat.key)
+    last = row.last_seq if row else 0
+    if match.ends:
+        return chat, match.seq, match.sent
+    if all(message.role != "assistant" for message in messages) and match.sent < len(messages):
+        return chat, last, 0  # a client that sends only what is new
+    return branch(memory, chat.id, match.seq, _branch_id(chat.id)), match.seq, match.sent
+
+
+def _matches(connection: Connection, caller: Caller, messages: Sequence[Message]) -> list[_Match]:
+    """The chats with the longest known beginning that ends with a reply."""
+    digests = prefixes(messages)
+    replies = [at for at, message in enumerate(messages) if message.role == "assistant" and not silent(message)]
+    # Whoever knows a beginning knows every shorter one: the last reply is nearly always it, else it is found by halves.
+    low, high = 0, len(replies)  # replies[:low] are known, replies[high:] are not
+    found: list[tuple[int, int, str]] = []
+    probe = high - 1
+    while low < high:
+        rows = known.found(connection, caller.scope, digests[replies[probe]])
+        if rows:
+            low, found = probe + 1, rows
+        else:
+            high = probe
+        probe = (low + high) // 2
+    if not found:
+        return []
+    sent = replies[low - 1] + 1
+    while sent < len(messages) and silent(messages[sent]):
+        sent += 1
+    return [_compared(connection, key, id, seq, messages, sent) for key, seq, id in found]
+
+
+def _compared(connection: Connection, key: int, id: str, seq: int, messages: Sequence[Message], sent: int) -> _Match:
+    """Go on comparing after a position that both have."""
+    row = store.chat_by_key(connection, key)
+    last = row.last_seq if row else 0
+    while True:
+        upto = min(last, seq + len(messages) - sent + _AHEAD)
+        stored = store.messages_between(connection, key, seq + 1, upto)
+        if not stored:
+            return _Match(key, id, seq, sent, True)
+        for message in stored:
+            if not silent(message):
+                while sent < len(messages) and silent(messages[sent]):
+                    sent += 1
+                if sent == len(messages) or identity(message) != identity(messages[sent]):
+                    return _Match(key, id, seq, sent, False)
+                sent += 1
+            seq = message.seq
+
+
+def _ending(connection: Connection, key: int, id: str, seq: int) -> _Match:
+    """A chat that a request goes on with from a position, whatever it sends."""
+    row = store.chat_by_key(connection, key)
+    return _Match(key, id, seq, 0, row is not None and row.last_seq == seq)
+
+
+def _digest_at(connection: Connection, chat: Chat, scope: str, seq: int) -> bytes:
+    """The digest of a chat up to a position, from the nearest one that is known."""
+    at, digest = known.newest(connection, chat.key, scope, seq)
+    rest = store.messages_between(connection, chat.key, at + 1, seq)
+    return [digest or START, *prefixes(rest, digest or START)][-1]
+
+
+def _note(connection: Connection, chat: Chat, scope: str, added: Sequence[Message], digests: Sequence[bytes]) -> None:
+    """Keep the digests at which a client may be recognised: those that end with a reply."""
+    for message, digest in zip(added, digests, strict=True):
+        if message.role == "assistant":
+            known.put(connection, chat.key, scope, digest, message.seq)
+
+
+def _named(caller: Caller) -> Chat | None:
+    return _checked(caller.find(caller.chat), caller) if caller.chat is not None else None
+
+
+def _open(caller: Caller, id: str) -> Chat:
+    chat = _checked(caller.find(id), caller)
+    if chat is None:
+        raise MovedOnError(f"chat {id!r} was deleted")
+    return chat
+
+
+def _checked(chat: Chat | None, caller: Caller) -> Chat | None:
+    """A chat that this caller may go on with; it learns whose it is, if nobody said so yet."""
+    if chat is None or caller.user is None:
+        return chat
+    with chat.reading() as (_, state):
+        owner = state.row.user
+    if owner is None:
+        chat.update(user=caller.user)
+    elif owner != caller.user:
+        raise OtherUserError(f"the chat {chat.id!r} belongs to another user")
+    return chat
+
+
+def _created(memory: Memory, caller: Caller, id: str | None) -> Chat:
+    return memory.chat(id or new_id(), user=caller.user, preset=caller.preset, context_window=caller.context_window)
+
+
+def _branch_id(id: str) -> str:
+    return f"{id.partition('~')[0][:150]}~{new_id()}"
+
+
+def _by(message: Message, model: str | None) -> Message:
+    return replace(message, model_variant=model) if model and message.role == "assistant" else message
