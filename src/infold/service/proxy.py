@@ -72,7 +72,8 @@ class Proxy:
     def __init__(self, service: Service) -> None:
         self._service = service
         self._client: httpx2.AsyncClient | None = None
-        self._settling: set[asyncio.Task[None]] = set()
+        self._settling: dict[asyncio.Task[None], str] = {}
+        """Replies that are being kept, and the scope of their chats."""
 
     def open(self) -> None:
         """Make the connections to the upstream; in the event loop that will use them."""
@@ -89,7 +90,7 @@ class Proxy:
     async def close(self) -> None:
         """Keep the replies that are still to be kept, then let go of the upstream."""
         while self._settling:
-            await asyncio.wait(set(self._settling))
+            await asyncio.wait(self._settling)
         if self._client is not None:
             await self._client.aclose()
 
@@ -133,9 +134,13 @@ class Proxy:
             raise Problem(413, "too_many_messages", f"the request has more than {most:,} messages; send fewer")
         caller = self._caller(principal, headers, body, asked)
         memory = service.memory.tenant(principal.tenant)
-        work = service.run(self._context, memory, api, caller, body, asked)
         try:
-            place, written = await asyncio.wait_for(work, service.settings.memory_timeout)
+            async with asyncio.timeout(service.settings.memory_timeout):
+                # A client that is quick to go on: the reply that it answers to comes first.
+                before = [task for task, scope in self._settling.items() if scope == caller.scope]
+                if before:
+                    await asyncio.wait(before)
+                place, written = await service.run(self._context, memory, api, caller, body, asked)
         except OtherUserError as error:
             raise Problem(403, "other_user", str(error)) from None
         except Exception as error:  # fail open: a chat without memory beats no chat
@@ -190,8 +195,8 @@ class Proxy:
     def keep(self, place: Place, reply: Reply) -> None:
         """Add a reply to its chat after the client has it, and fold what is due; nobody waits for it."""
         task = asyncio.create_task(self._kept(place, reply))
-        self._settling.add(task)
-        task.add_done_callback(self._settling.discard)
+        self._settling[task] = place.scope
+        task.add_done_callback(self._settling.pop)
 
     async def _kept(self, place: Place, reply: Reply) -> None:
         try:

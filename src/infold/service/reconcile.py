@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -78,42 +79,53 @@ def receive(memory: Memory, caller: Caller, asked: Asked) -> Place:
     """Find or make the chat of a request, and add to it what is new. Nothing is folded yet: somebody waits."""
     for _ in range(_TRIES):
         chat, seq, sent = _located(memory, caller, asked)
-        new = asked.messages[sent:]
-        digests: list[bytes] = []
-
-        def note(connection: Connection, added: Sequence[Message], chat: Chat = chat, seq: int = seq) -> None:
-            start = _digest_at(connection, chat, caller.scope, seq)
-            digests.extend([start, *prefixes(added, start)])
-            _note(connection, chat, caller.scope, added, digests[1:])
-
-        try:
-            added = chat.append(new, repair=True, fold=False, after=seq, beside=note)
-        except MovedOnError:  # another request was quicker: look again
-            continue
-        return Place(memory, chat, seq + len(added), digests[-1], caller.scope)
+        noting = _Noting(chat, caller.scope, seq)
+        with suppress(MovedOnError):  # another request was quicker: look again
+            added = chat.append(asked.messages[sent:], repair=True, fold=False, after=seq, beside=noting)
+            return Place(memory, chat, seq + len(added), noting.digest, caller.scope)
     raise MovedOnError("the chat changes faster than this request can be added to it; send it again")
 
 
 def settle(place: Place, reply: Reply) -> Chat:
-    """Add a reply to where it belongs, and fold what is due. Where the chat has gone on meanwhile, that is a branch."""
+    """Add a reply to where it belongs, and fold what is due. Where the chat has gone on otherwise, that is a branch."""
     messages = [_by(message, reply.model) for message in reply.parsed]
-    digests = prefixes(messages, place.digest)
     chat = place.chat
     for _ in range(_TRIES):
-
-        def note(connection: Connection, added: Sequence[Message], chat: Chat = chat) -> None:
-            _note(connection, chat, place.scope, added, digests)
-            if reply.id:
-                known.put(connection, chat.key, place.scope, response(reply.id), added[-1].seq)
-            if not reply.complete:
-                chat.record(connection, "reply_cut", {"message": added[-1].id})
-
-        try:
-            chat.append(messages, repair=True, after=place.seq, beside=note)
+        noting = _Noting(chat, place.scope, place.seq, place.digest, reply)
+        with suppress(MovedOnError):
+            chat.append(messages, repair=True, after=place.seq, beside=noting)
             return chat
-        except MovedOnError:
-            chat = branch(place.memory, place.chat.id, place.seq, _branch_id(chat.id))
+        with place.memory.database.read() as connection:
+            match = _compared(connection, chat.key, chat.id, place.seq, messages, 0)
+        if match.sent == len(messages):  # the client's next request was quicker, and brought it along
+            return chat
+        chat = branch(place.memory, place.chat.id, place.seq, _branch_id(chat.id))
     raise MovedOnError("the chat changes faster than a reply can be added to it")
+
+
+class _Noting:
+    """Keeps the digests at which a client may be recognised: those that end with a reply, or name one."""
+
+    def __init__(self, chat: Chat, scope: str, seq: int, digest: bytes = b"", reply: Reply | None = None) -> None:
+        self.digest = digest
+        """Of the chat up to its last message."""
+        self._chat = chat
+        self._scope = scope
+        self._seq = seq
+        self._reply = reply
+
+    def __call__(self, connection: Connection, added: Sequence[Message]) -> None:
+        chat, scope, reply = self._chat, self._scope, self._reply
+        start = self.digest or _digest_at(connection, chat, scope, self._seq)
+        digests = prefixes(added, start)
+        self.digest = [start, *digests][-1]
+        for message, digest in zip(added, digests, strict=True):
+            if message.role == "assistant":
+                known.put(connection, chat.key, scope, digest, message.seq)
+        if reply is not None and reply.id:
+            known.put(connection, chat.key, scope, response(reply.id), added[-1].seq)
+        if reply is not None and not reply.complete:
+            chat.record(connection, "reply_cut", {"message": added[-1].id})
 
 
 def response(id: str) -> bytes:
@@ -209,13 +221,6 @@ def _digest_at(connection: Connection, chat: Chat, scope: str, seq: int) -> byte
     at, digest = known.newest(connection, chat.key, scope, seq)
     rest = store.messages_between(connection, chat.key, at + 1, seq)
     return [digest or START, *prefixes(rest, digest or START)][-1]
-
-
-def _note(connection: Connection, chat: Chat, scope: str, added: Sequence[Message], digests: Sequence[bytes]) -> None:
-    """Keep the digests at which a client may be recognised: those that end with a reply."""
-    for message, digest in zip(added, digests, strict=True):
-        if message.role == "assistant":
-            known.put(connection, chat.key, scope, digest, message.seq)
 
 
 def _named(caller: Caller) -> Chat | None:
