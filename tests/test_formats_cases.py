@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from infold import AsyncMemory, DuplicateIdError, Memory, MessageError, OrphanResultError
+from infold import AsyncMemory, DuplicateIdError, Memory, MessageError, OrphanResultError, formats
 from infold.formats import STUB, parse
 from infold.formats.anthropic import EMPTY
 from infold.messages import Message
@@ -369,3 +369,9 @@ def test_F2_a_transcript_of_items_can_be_replayed_twice(tmp_path: Path) -> None:
         subprocess.run([*command, "--chat", "a", "--database", url], check=True, capture_output=True)
     with Memory(url) as memory:
         assert memory.chat("a").context().to("responses") == items
+
+
+@pytest.mark.parametrize("type", [[], {}, ["text"], 1, None], ids=repr)
+def test_a_part_whose_type_is_no_text_is_refused(type: object) -> None:
+    with pytest.raises(MessageError):
+        formats.parse({"role": "user", "content": [{"type": type}]})

@@ -275,3 +275,7 @@ def test_messages_can_be_paged(memory: Memory) -> None:
     chat.add([user(f"number {n}") for n in range(1, 8)])
     pages: list[Message] = [*chat.messages(limit=3), *chat.messages(after=3, limit=3), *chat.messages(after=6)]
     assert pages == chat.messages()
+
+
+def test_a_reply_without_content_keeps_what_it_says_instead() -> None:
+    assert parse({"role": "assistant", "refusal": "no"}).extra == {"refusal": "no"}

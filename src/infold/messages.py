@@ -223,7 +223,7 @@ def parse(
         raise MessageError("a tool message needs the tool_call_id of the call it answers")
     if role != "tool" and call_id is not None:
         raise MessageError(f"only tool messages have a tool_call_id, not {role} messages")
-    extra = {key: raw[key] for key in raw if key not in _KNOWN} if len(raw) > 2 else _NO_EXTRA
+    extra = {key: raw[key] for key in raw if key not in _KNOWN} if len(raw) > 2 or "content" not in raw else _NO_EXTRA
     if any(not isinstance(key, str) for key in extra):
         raise MessageError("field names of a message must be strings")
     if any(not isinstance(extra.get(key, {}), dict) for key in (RESPONSES, ANTHROPIC)):

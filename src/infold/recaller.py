@@ -84,6 +84,8 @@ class Recaller:
         self._make = functools.cache(embedder)
         self.maker = f"{FORMAT}:{label}"
         self._lock = threading.RLock()
+        # Of its own: it is taken by those who hold the database, and whoever has the other may want that.
+        self._counting = threading.Lock()
         self._chats: OrderedDict[int, _Kept] = OrderedDict()
         self._words: OrderedDict[int, _Words] = OrderedDict()
         self._users: OrderedDict[tuple[str, str], tuple[tuple[Any, ...], Corpus]] = OrderedDict()
@@ -107,11 +109,12 @@ class Recaller:
         """Drop what is kept of a chat, and of users, who may have been its own."""
         with self._lock:
             self._chats.pop(key, None)
-            self._words.pop(key, None)
             self._indexed.pop(key, None)
             self._users.clear()
             self._texts.clear()
             self._notes.clear()
+        with self._counting:
+            self._words.pop(key, None)
 
     # The index -----------------------------------------------------------------------------------------
 
@@ -251,7 +254,7 @@ class Recaller:
         wanted = {term(word) for word in words(question) if word not in _COURTESY and not _is_small(word)}
         if not wanted:
             return 0
-        with self._lock:
+        with self._counting:
             known = self._count_words(connection, row)
         most = max(2, known.upto // 100)
         return sum(0 < known.counts[number] <= most for number in wanted)

@@ -52,9 +52,8 @@ def _read(value: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     """The value in the skeleton's shape, with what it has beyond under its format's name."""
     kind, content = value.get("type"), value.get("content")
     if "role" in value and (kind is None or kind == "message" or ("content" in value and value["role"] in ROLES)):
-        kinds = (
-            {part.get("type") for part in content if isinstance(part, Mapping)} if isinstance(content, list) else set()
-        )
+        parts = [part.get("type") for part in content if isinstance(part, Mapping)] if isinstance(content, list) else []
+        kinds = {kind for kind in parts if isinstance(kind, str)}
         responses = bool(kinds & _RESPONSES_PARTS)
         anthropic = any(map(_is_anthropic, content)) if isinstance(content, list) else False
         if responses and anthropic:
@@ -77,7 +76,7 @@ def _is_anthropic(part: object) -> bool:
     kind = part.get("type")
     if kind == "text":
         return "citations" in part
-    return kind in _ANTHROPIC_PARTS or (isinstance(kind, str) and kind.endswith(("_tool_result", "_tool_use")))
+    return isinstance(kind, str) and (kind in _ANTHROPIC_PARTS or kind.endswith(("_tool_result", "_tool_use")))
 
 
 def _beyond(value: Mapping[str, Any], *used: str) -> dict[str, Any]:
