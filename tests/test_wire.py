@@ -204,7 +204,7 @@ REST = {
 @pytest.mark.parametrize("api", APIS)
 def test_everything_but_the_chat_stays(api: str, memory: Memory) -> None:
     context = folded(memory, [*HISTORY, QUESTION])
-    body = {**REST, KEY[api]: [*HISTORY, QUESTION], "after": 1}
+    body: Wire = {**REST, KEY[api]: [*HISTORY, QUESTION], "after": 1}
     before = deepcopy(body)
     written = APIS[api].write(body, context)
     assert body == before, "the client's body is not touched"

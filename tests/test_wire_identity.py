@@ -97,7 +97,8 @@ def test_a_whole_chat_answer_is_the_same_as_the_streamed_one() -> None:
 
 def test_an_empty_reply_comes_back() -> None:
     expected = stored("chat", [w.chunk({"role": "assistant", "content": ""}), w.chunk({}, "stop")])
-    for sent in ({"content": None}, {"content": ""}, {"content": []}, {}, {"content": None, "tool_calls": None}):
+    empty: list[Wire] = [{"content": None}, {"content": ""}, {"content": []}, {}, {"content": None, "tool_calls": None}]
+    for sent in empty:
         assert ids("chat", [{"role": "assistant", **sent}]) == expected
 
 

@@ -303,7 +303,7 @@ def chat_answer(*messages: Wire, **more: Any) -> bytes:
 
 
 def test_a_whole_chat_answer() -> None:
-    nulls = {"refusal": None, "annotations": [], "audio": None, "function_call": None}
+    nulls: Wire = {"refusal": None, "annotations": [], "audio": None, "function_call": None}
     full = assistant("Looking.", tool_calls=CALLS, reasoning_content="private", **nulls)
     reply = APIS["chat"].replies(chat_answer(full, assistant("other")), 200, JSON)
     assert reply == Reply((assistant("Looking.", tool_calls=CALLS),), "gpt-x", "chatcmpl-1", True)
@@ -499,17 +499,21 @@ def endless(api: str) -> bytes:
 
 
 def beginning(api: str) -> bytes:
-    events = {
+    events: dict[str, list[Any]] = {
         "chat": w.CHAT_TEXT[:1],
         "responses": w.RESPONSES[:4],
         "anthropic": [w.ANTHROPIC[0], *w.text_block(0)[:1]],
-    }[api]
-    return sse(events)
+    }
+    return sse(events[api])
 
 
 def ending(api: str) -> bytes:
-    events = {"chat": w.CHAT_TEXT[-3:], "responses": w.RESPONSES[-1:], "anthropic": w.ANTHROPIC[-1:]}[api]
-    return sse(events)
+    events: dict[str, list[Any]] = {
+        "chat": w.CHAT_TEXT[-3:],
+        "responses": w.RESPONSES[-1:],
+        "anthropic": w.ANTHROPIC[-1:],
+    }
+    return sse(events[api])
 
 
 @pytest.mark.parametrize("api", APIS)

@@ -48,7 +48,7 @@ def chat_call(id: str, name: str, arguments: str) -> Wire:
     return {"id": id, "type": "function", "function": {"name": name, "arguments": arguments}}
 
 
-CHAT_TEXT = [
+CHAT_TEXT: list[Wire | str] = [
     chunk({"role": "assistant", "content": "", "refusal": None}),
     chunk({"content": "Grüße, "}),
     chunk({"content": "Wörld 🌍"}),
@@ -57,7 +57,7 @@ CHAT_TEXT = [
     chunk(usage={"prompt_tokens": 1, "completion_tokens": 2, "total_tokens": 3}),
     "[DONE]",
 ]
-CHAT_CALLS = [
+CHAT_CALLS: list[Wire | str] = [
     chunk({"role": "assistant", "content": None}),
     chunk({"content": "Looking."}),
     chunk(call_delta(0, "call_a", "lookup", "")),
@@ -217,7 +217,7 @@ def tool_block(index: int, id: str, name: str, *pieces: str) -> list[Wire]:
     return block(index, start, *({"type": "input_json_delta", "partial_json": piece} for piece in pieces))
 
 
-THOUGHT = {"type": "thinking", "thinking": "private: Köln", "signature": "c2ln"}
+THOUGHT: Wire = {"type": "thinking", "thinking": "private: Köln", "signature": "c2ln"}
 THINKING = block(
     0,
     {"type": "thinking", "thinking": "", "signature": ""},
@@ -232,7 +232,7 @@ ANTHROPIC = message_events(
     tool_block(3, "toolu_b", "now"),
     stop="tool_use",
 )
-BLOCKS = [
+BLOCKS: list[Wire] = [
     THOUGHT,
     {"type": "text", "text": "Grüße aus 🌍."},
     {"type": "tool_use", "id": "toolu_a", "name": "lookup", "input": {"city": "Köln"}},

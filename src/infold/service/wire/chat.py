@@ -77,8 +77,9 @@ def _resent(value: Any) -> Any:
     if not isinstance(value, Mapping):
         return value
     found = {key: inner for key, inner in value.items() if key not in _ABOUT}
-    silent = value.get("role") == "assistant" and not any(value.get(key) for key in _INSTEAD_OF_CONTENT)
-    return {**found, "content": ""} if silent and value.get("content") is None else found
+    if value.get("role") == "assistant" and value.get("content") is None:
+        found["content"] = None if any(value.get(key) for key in _INSTEAD_OF_CONTENT) else ""
+    return found
 
 
 def _is_first(choice: object) -> bool:
