@@ -546,7 +546,7 @@ def test_many_small_things_are_bounded_too(api: str) -> None:
             return {"type": "response.output_item.added", "output_index": at, "item": {"type": "message"}}
         return {"type": "content_block_start", "index": at, "content_block": {"type": "text", "text": ""}}
 
-    stream = streamed(api, beginning(api), *(sse([event(at)]) for at in range(LIMIT // 256)))
+    stream = streamed(api, beginning(api), *(sse([event(at)]) for at in range(LIMIT // 512)))
     if api == "responses":
         stream.feed(sse([{"type": "response.completed", "response": w.response("completed", [])}]))
     else:

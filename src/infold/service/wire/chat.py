@@ -179,7 +179,7 @@ class _Stream(Streamed):
         place = index if type(index) is int else None
         found = self._places.get(place) if place is not None else (self._calls[-1] if self._calls and not id else None)
         if found is None or (id and found.id and id != found.id):
-            if not self._keeps():
+            if not self._opens():
                 return None
             found = _Call()
             self._calls.append(found)
