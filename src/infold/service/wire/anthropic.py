@@ -143,7 +143,7 @@ class _Stream(Streamed):
             return
         elif kind == "content_block_start":
             start = data.get("content_block")
-            if isinstance(start, dict) and isinstance(start.get("type"), str) and self._keeps(size):
+            if isinstance(start, dict) and isinstance(start.get("type"), str) and self._opens(size):
                 self._blocks[index] = _Block(start)
         elif block := self._blocks.get(index):
             if kind == "content_block_stop":

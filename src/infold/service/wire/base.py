@@ -18,7 +18,7 @@ from infold.service.wire.sse import LIMIT, Parser
 Wire = dict[str, Any]
 
 OWN = ("system", "developer")  # roles of what the client tells the model before the chat
-_EACH = 256  # bytes that a block, call or item takes beside its texts
+_EACH = 1024  # bytes that a block, call or item takes beside its texts
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,7 +232,11 @@ class Streamed(ABC):
         self._id = self._id or text(data, "id")
         self._model = self._model or text(data, "model")
 
-    def _keeps(self, size: int = _EACH) -> bool:
+    def _opens(self, size: int = 0) -> bool:
+        """Whether there is room for one more block, call or item that begins with so many characters."""
+        return self._keeps(_EACH + size)
+
+    def _keeps(self, size: int) -> bool:
         """Whether there is room to keep so much more. Once there was none, nothing more is kept."""
         self._full = self._full or size > self._room
         if not self._full:

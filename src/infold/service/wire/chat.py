@@ -77,8 +77,9 @@ def _resent(value: Any) -> Any:
     if not isinstance(value, Mapping):
         return value
     found = {key: inner for key, inner in value.items() if key not in _ABOUT}
-    silent = value.get("role") == "assistant" and not any(value.get(key) for key in _INSTEAD_OF_CONTENT)
-    return {**found, "content": ""} if silent and value.get("content") is None else found
+    if value.get("role") == "assistant" and value.get("content") is None:
+        found["content"] = None if any(value.get(key) for key in _INSTEAD_OF_CONTENT) else ""
+    return found
 
 
 def _is_first(choice: object) -> bool:
@@ -178,7 +179,7 @@ class _Stream(Streamed):
         place = index if type(index) is int else None
         found = self._places.get(place) if place is not None else (self._calls[-1] if self._calls and not id else None)
         if found is None or (id and found.id and id != found.id):
-            if not self._keeps():
+            if not self._opens():
                 return None
             found = _Call()
             self._calls.append(found)

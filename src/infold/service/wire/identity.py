@@ -19,17 +19,27 @@ _REASONING = frozenset(("reasoning", "thinking", "redacted_thinking"))
 # What a provider or a client writes beside a part or an item, and leaves out another time.
 _BESIDE = frozenset(("id", "status", "cache_control", "annotations", "citations", "logprobs", "caller"))
 
+_PLAIN = {"role", "content"}
 START = hashlib.sha256(b"infold chat").digest()
 """The hash of no messages."""
 
 
 def identity(message: Message) -> bytes:
     """A hash of what a message says; equal for the same message, sent again."""
+    if message.body is None:  # the common case, much cheaper
+        return _hash(f"{message.role} {message.content}")
     try:
-        said = canonical_json(_said(message))
+        said = _said(message)
+        content = said["content"]
+        if said.keys() == _PLAIN and all(isinstance(one, str) for one in content):  # texts that stand together are one
+            return _hash(f"{message.role} {''.join(content)}")
+        return _hash(canonical_json(said))
     except RecursionError:  # nested so deeply that only the whole can be written
-        said = f"{message.role} {message.body}"
-    return hashlib.sha256(said.encode()).digest()
+        return _hash(f"{message.role} {message.body}")
+
+
+def _hash(text: str) -> bytes:
+    return hashlib.sha256(text.encode()).digest()
 
 
 def silent(message: Message) -> bool:

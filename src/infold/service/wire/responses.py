@@ -143,9 +143,9 @@ class _Stream(Streamed):
         if type(index) is not int:
             return
         item = data.get("item")
-        if kind == "response.output_item.added" and isinstance(item, dict) and self._keeps(size):
+        if kind == "response.output_item.added" and isinstance(item, dict) and self._opens(size):
             self._items[index] = _Item(item)
-        elif kind == "response.output_item.done" and isinstance(item, dict) and self._keeps(size):
+        elif kind == "response.output_item.done" and isinstance(item, dict) and self._opens(size):
             found = self._items[index] = _Item(item)
             found.done = item
         elif index in self._items:
@@ -165,7 +165,7 @@ class _Stream(Streamed):
         if kind == "response.function_call_arguments.delta":
             self._add(item.said, data.get("delta"))
         elif kind in _PARTS and type(at := data.get("content_index")) is int:
-            if at not in item.parts and self._keeps():
+            if at not in item.parts and self._opens():
                 item.parts[at] = (_PARTS[kind], Text())
             if at in item.parts:
                 self._add(item.parts[at][1], data.get("delta"))
