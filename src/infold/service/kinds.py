@@ -154,6 +154,6 @@ def is_loopback(host: str) -> bool:
 def masked(url: str) -> str:
     """An address without its password, for people to see."""
     # Up to the last @, for a password may have one too: hiding too much is better than too little.
-    url = re.sub(r"^([^:/?#]+://[^:/@?]*):.*@", r"\1:***@", url)
-    url = re.sub(r"^(https?://)[^/]*@", r"\1***@", url)  # there the name alone may be a token
+    url = re.sub(r"(://[^:/@?]*):.*@", r"\1:***@", url)
+    url = re.sub(r"(https?://)[^/]*@", r"\1***@", url)  # there the name alone may be a token
     return re.sub(r"([?&][^=&]*(?:password|secret|key|token)[^=&]*=)[^&]*", r"\1***", url, flags=re.IGNORECASE)

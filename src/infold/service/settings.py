@@ -273,7 +273,7 @@ def _checked(known: Field[Any], value: Any, origin: str) -> Any:
 
 
 def _wrong(known: Field[Any], value: Any, origin: str) -> ConfigError:
-    said = "what is given" if known.metadata["secret"] else repr(masked(value) if isinstance(value, str) else value)
+    said = "what is given" if known.metadata["secret"] else masked(repr(value))
     return ConfigError(f"{known.name} ({origin}) must be {known.metadata['kind'].wanted}, not {said}")
 
 
