@@ -93,7 +93,7 @@ def _host(value: Any) -> str:
 def _database(value: Any) -> str:
     text = _text(value)
     scheme, mark, _ = text.partition("://")
-    if mark and scheme not in ("sqlite", "postgresql"):
+    if mark and scheme not in ("sqlite", "postgresql", "postgres"):
         raise ValueError
     return text
 
