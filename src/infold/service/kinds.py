@@ -120,6 +120,8 @@ def _traces(value: Any) -> str:
 
 
 def _models(value: Any) -> tuple[str, ...]:
+    if not isinstance(value, str | list | tuple):
+        raise TypeError
     names = tuple(name for one in ([value] if isinstance(value, str) else value) for name in listed(_text(one)))
     models(names)
     return names

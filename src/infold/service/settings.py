@@ -144,7 +144,7 @@ class ServiceSettings:
     """The settings file that was read."""
 
     def __post_init__(self) -> None:
-        if not self.log_format:
+        if self.log_format == "":
             object.__setattr__(self, "log_format", "text" if sys.stderr.isatty() else "json")
         for known in _known():
             value = _checked(known, getattr(self, known.name), self.origins.get(known.name, "argument"))
