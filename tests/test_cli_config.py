@@ -22,9 +22,10 @@ import yaml
 
 from infold import Memory
 from infold.presets import FROM_FILE
+from infold.service.settings import MEMORY_TABLE
 from tests.conftest import turn
 from tests.test_cli import Run, in_folder
-from tests.test_settings import FIELDS, MEMORY_TABLE
+from tests.test_settings import FIELDS
 
 DEPLOY = Path(__file__).parent.parent / "deploy"
 OURS = {*MEMORY_TABLE, "INFOLD_CONFIG", *(name for field in FIELDS for name in field.metadata["environment"])}
@@ -32,8 +33,9 @@ OURS = {*MEMORY_TABLE, "INFOLD_CONFIG", *(name for field in FIELDS for name in f
 
 @pytest.fixture
 def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Iterator[Run]:
-    for name in (*OURS, "OPENAI_API_KEY", "OPENAI_ADMIN_KEY"):
-        monkeypatch.delenv(name, raising=False)
+    for name in list(os.environ):
+        if name.startswith(("INFOLD_", "OPENAI_")) or name in OURS:
+            monkeypatch.delenv(name)
     FROM_FILE.clear()
     yield in_folder(tmp_path, monkeypatch, capfd)
     FROM_FILE.clear()
@@ -169,6 +171,18 @@ def test_doctor_fails_on_a_foreign_or_unreachable_database(run: Run, tmp_path: P
     (tmp_path / "infold.db").write_text("no database at all, but long enough to be taken for one" * 20)
     assert checks(run)["database"]["status"] == "fail"
     assert checks(run, "-d", "nowhere/x.db")["database"]["status"] == "fail"
+
+
+def test_doctor_looks_at_postgresql(run: Run, postgres_url: str) -> None:
+    with Memory(postgres_url) as memory:
+        memory.chat("trip").add({"role": "user", "content": "hello"})
+    found = checks(run, "-d", postgres_url)
+    assert found["database"]["status"] == "ok"
+    assert "PostgreSQL" in found["database"]["detail"]
+    assert "disk" not in found  # it is on the server's machine
+    gone = checks(run, "-d", "postgresql://nobody:hidden@127.0.0.1:1/x")
+    assert gone["database"]["status"] == "fail"
+    assert "hidden" not in str(gone)
 
 
 @pytest.mark.parametrize(("free", "raises"), [(10**10, ""), (5 * 10**8, "make room soon"), (10**7, "make room before")])

@@ -12,7 +12,7 @@ import pytest
 
 from infold import Memory
 from infold.errors import ConfigError
-from infold.models.spec import from_environment
+from infold.models.spec import HOSTED_PROMPT, from_environment
 from infold.presets import ENVIRONMENT, FROM_FILE, PRESETS, Settings, preset
 from infold.service.kinds import is_loopback, masked
 from infold.service.settings import MEMORY_TABLE, ServiceSettings
@@ -151,14 +151,15 @@ def test_a_wrong_value_says_where_it_comes_from(name: str, monkeypatch: pytest.M
 def test_no_secret_in_errors_output_or_repr() -> None:
     settings = ServiceSettings(database="postgresql://ann:pa%40ss@db/x?sslpassword=hid", upstream_key="sk-hidden")
     shown = f"{settings!r} {settings.shown()}"
-    for call in (
-        lambda: ServiceSettings(upstream_key="sk-hidden\n"),
-        lambda: ServiceSettings(database="mysql://ann:pa%40ss@db"),
-        lambda: ServiceSettings(model=["http://:hid@host/v1", "nobody:x"]),  # type: ignore[arg-type]
-        lambda: ServiceSettings(upstream="http://hid@host"),
-    ):
+    wrong: list[dict[str, Any]] = [
+        {"upstream_key": "sk-hidden\n"},
+        {"database": "mysql://ann:pa%40ss@db"},
+        {"model": ["http://:hid@host/v1", "nobody:x"]},
+        {"upstream": "http://hid@host"},
+    ]
+    for values in wrong:
         with pytest.raises(ConfigError) as caught:
-            call()
+            ServiceSettings(**values)
         shown += str(caught.value)
     assert "hid" not in shown
     assert "pa%40ss" not in shown
@@ -263,7 +264,8 @@ def test_C11_the_file_sets_knobs_of_memory_below_environment_and_argument(
     assert getattr(preset(owner), field) == 72
     row = next(row for row in settings.shown() if row.name == f"memory.{name.lower()}")
     assert (row.value, row.origin) == (72, f"environment {name}")
-    assert getattr(preset(owner, **{field: 73}), field) == 73
+    argument: dict[str, Any] = {field: 73}
+    assert getattr(preset(owner, **argument), field) == 73
     monkeypatch.setenv(name, "")
     assert getattr(preset(owner), field) == 71
     Path("infold.toml").unlink()
@@ -356,7 +358,11 @@ def memory_table() -> str:
     rows = ["| Name in `[memory]` | Environment | Default | Meaning |", "|---|---|---|---|"]
     for name, meaning in MEMORY_TABLE.items():
         owner, field = ENVIRONMENT.get(name, ("", ""))
-        default = f"`{getattr(PRESETS[owner], field)}`" if owner else ""
+        default = f"`{getattr(PRESETS[owner], field)}`" if owner else "none"
+        if name == "PROMPT_ID_SUMMARY_GLOBAL":
+            default = f"`{HOSTED_PROMPT}`"
+        elif meaning.startswith("the same as"):
+            default = "as there"
         meaning = meaning or f"`{field}` of preset `{owner}`"
         rows.append(f"| `{name.lower()}` | `{name}` | {default} | {meaning} |")
     return "\n".join(rows)

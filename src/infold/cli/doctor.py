@@ -24,7 +24,7 @@ from infold.service.settings import ServiceSettings
 
 _STYLES = {"ok": "green", "warn": "yellow", "fail": "bold red"}
 _PATIENCE = 3.0  # seconds for the upstream to answer
-_OTHERS = ("INFOLD_CONFIG", "INFOLD_FAILPOINT", "INFOLD_FUZZ")  # variables that are no settings
+_OTHERS = ("INFOLD_CONFIG", "INFOLD_FAILPOINT", "INFOLD_LOCAL_MODEL")  # variables that are no settings
 
 Check = Callable[[], str]
 
