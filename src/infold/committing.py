@@ -120,12 +120,19 @@ def commit(
     )  # fmt: skip
     journal.insert_event(connection, row.key, event)
     reach("fold.recorded")
+    fields = {
+        "chat": row.id, "depth": depth, "compressed_messages": last - first + 1 if covers else 0, "turns": turns,
+        "ratio_before": round(before.ratio, 3), "tokens_before": before.request_tokens,
+        "tokens_after": event.data["tokens_after"], "author": written.model or author if written else author,
+        "call_ms": called, "write_ms": event.data["write"],
+    }  # fmt: skip
     log.debug(
-        "fold chat=%s depth=%d compressed_messages=%d turns=%d ratio_before=%.3f tokens_before=%d estimate_after=%d "
-        "author=%s call_ms=%d write_ms=%d",
-        row.id, depth, last - first + 1 if covers else 0, turns, before.ratio, before.request_tokens,
-        event.data["tokens_after"], written.model or author if written else author, called, event.data["write"],
-    )  # fmt: skip
+        "fold chat=%(chat)s depth=%(depth)d compressed_messages=%(compressed_messages)d turns=%(turns)d "
+        "ratio_before=%(ratio_before).3f tokens_before=%(tokens_before)d estimate_after=%(tokens_after)d "
+        "author=%(author)s call_ms=%(call_ms)d write_ms=%(write_ms)d",
+        fields,
+        extra={"event": "fold", **fields},
+    )
     return fresh, event
 
 

@@ -120,7 +120,8 @@ DEFAULT = Policy(
 
 PRESETS: dict[str, Policy] = {p.name: p for p in (DEFAULT, ROLLING, CHAIN, CHUNKED, LAYERED, ENGINE)}
 
-# Environment names and the preset fields they set. An argument beats the environment, the environment the preset.
+# Environment names and the preset fields they set. An argument beats the environment, the environment the settings file,
+# the file the preset.
 ENVIRONMENT: dict[str, tuple[str, str]] = {
     "MEMORY_K_RAW_TURNS": ("chunked", "keep"),
     "MEMORY_SUMMARY_TOKEN_CAP": ("chunked", "summary_cap"),
@@ -130,6 +131,9 @@ ENVIRONMENT: dict[str, tuple[str, str]] = {
     "MEMORY_HOT_TURNS_LIMIT": ("engine", "keep"),
     "MEMORY_RELATED_ENTITIES_LIMIT": ("engine", "entities"),
 }
+
+FROM_FILE: dict[str, str] = {}
+"""What the settings file of this process says, under the environment's names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,14 +147,20 @@ class Settings:
 
     @classmethod
     def from_environment(cls, environ: Mapping[str, str] | None = None) -> Settings:
-        environ = os.environ if environ is None else environ
         values = {f.name: whole_number(f.name.upper(), environ) for f in fields(cls)}
         return cls(**{name: value for name, value in values.items() if value is not None})
 
 
-def whole_number(name: str, environ: Mapping[str, str]) -> int | None:
+def variable(name: str, environ: Mapping[str, str] | None = None) -> str:
+    """The text of an environment variable; the settings file's where this process has none; else empty."""
+    if environ is not None:
+        return environ.get(name, "").strip()
+    return os.environ.get(name, "").strip() or FROM_FILE.get(name, "")
+
+
+def whole_number(name: str, environ: Mapping[str, str] | None = None) -> int | None:
     """The value of an environment variable, None where it is not set."""
-    text = environ.get(name, "").strip()
+    text = variable(name, environ)
     if not text:
         return None
     if not text.isdecimal() or int(text) < 1:
@@ -159,10 +169,9 @@ def whole_number(name: str, environ: Mapping[str, str]) -> int | None:
 
 
 def preset(name: str, /, environ: Mapping[str, str] | None = None, **values: Any) -> Policy:
-    """The policy of a preset: its own values, then the environment's, then the ones given here."""
+    """The policy of a preset: its own values, then the file's, then the environment's, then the ones given here."""
     if name not in PRESETS:
         raise UnknownPresetError(f"unknown preset {name!r}: use one of {', '.join(PRESETS)}")
-    environ = os.environ if environ is None else environ
     from_environment = {
         field: value
         for variable, (owner, field) in ENVIRONMENT.items()

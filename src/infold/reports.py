@@ -180,12 +180,17 @@ def log_trimmed(chat: str, context: Context) -> None:
     """A debug line where a context had to leave something out."""
     left_out = context.explain().left_out
     if left_out:
+        fields = {
+            "chat": chat,
+            "budget": context.budget,
+            "tokens": context.tokens,
+            "left_out": len(left_out),
+            "left_out_tokens": sum(piece.tokens for piece in left_out),
+            "bridged": context.sources["bridged"],
+        }
         log.debug(
-            "context chat=%s budget=%d tokens=%d left_out=%d left_out_tokens=%d bridged=%d",
-            chat,
-            context.budget,
-            context.tokens,
-            len(left_out),
-            sum(piece.tokens for piece in left_out),
-            context.sources["bridged"],
+            "context chat=%(chat)s budget=%(budget)d tokens=%(tokens)d left_out=%(left_out)d "
+            "left_out_tokens=%(left_out_tokens)d bridged=%(bridged)d",
+            fields,
+            extra={"event": "context_trimmed", **fields},
         )

@@ -13,7 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from infold import __version__
-from infold.cli import checks, forgetting, knowing, recalling, replay
+from infold.cli import checks, doctor, forgetting, knowing, recalling, replay, serving
 from infold.cli.options import ChatName, DatabaseUrl, Json, Models, existing, opened
 from infold.cli.output import console, errors, fail, memory_text, print_json
 from infold.cli.transcript import read_transcript
@@ -33,7 +33,10 @@ app.add_typer(knowing.entities)
 app.command()(forgetting.forget)
 app.command()(forgetting.drift)
 app.command()(checks.verify)
-app.command()(checks.doctor)
+app.command()(doctor.doctor)
+app.command()(serving.serve)
+app.command()(serving.worker)
+app.command()(serving.config)
 
 
 def _version(value: bool) -> None:
@@ -44,11 +47,13 @@ def _version(value: bool) -> None:
 
 @app.callback()
 def _common(
-    version: Annotated[
+    context: typer.Context,
+    version: Annotated[  # noqa: ARG001  its callback has done it
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")
     ] = False,
 ) -> None:
     """Conversation memory for LLM chats: fits the window, loses nothing, shows its sources."""
+    serving.file_defaults(context)
 
 
 @app.command()

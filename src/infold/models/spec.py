@@ -9,10 +9,11 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from infold.errors import ConfigError
+from infold.presets import variable
 
 OLLAMA = "http://localhost:11434/v1"
 TIMEOUT = 60.0
-_HOSTED = "pmpt_6917ebe9367c819396fe4840cf0f0e050c18a965a3366120"
+HOSTED_PROMPT = "pmpt_6917ebe9367c819396fe4840cf0f0e050c18a965a3366120"
 _EXAMPLES = (
     '"openai:gpt-5-nano", "anthropic:claude-haiku-4-5", "ollama:llama3.2", "local", "http://localhost:8000/v1#name"'
 )
@@ -95,16 +96,18 @@ def _model(value: str | Model) -> Model:
 
 
 def from_environment(preset: str, environ: Mapping[str, str] | None = None) -> tuple[Model, ...]:
-    """The models that the environment names: a hosted prompt for `chunked`, or MEMORY_SUMMARIZER_MODEL."""
-    environ = os.environ if environ is None else environ
-    version = environ.get("PROMPT_VERSION_SUMMARY_GLOBAL", "").strip()
+    """The models that the environment names: a hosted prompt for `chunked`, and those of MEMORY_SUMMARIZER_MODEL."""
+    version = variable("PROMPT_VERSION_SUMMARY_GLOBAL", environ)
     found: list[Model] = []
     if version and preset == "chunked":
-        found.append(Model(environ.get("PROMPT_ID_SUMMARY_GLOBAL", "").strip() or _HOSTED, "prompt", version=version))
-    named = environ.get("MEMORY_SUMMARIZER_MODEL", "").strip()
-    if named:
-        found.append(_model(named if ":" in named or named == "local" else f"openai:{named}"))
-    return tuple(found)
+        found.append(Model(variable("PROMPT_ID_SUMMARY_GLOBAL", environ) or HOSTED_PROMPT, "prompt", version=version))
+    return (*found, *models(listed(variable("MEMORY_SUMMARIZER_MODEL", environ))))
+
+
+def listed(text: str) -> tuple[str, ...]:
+    """The names in a list with commas; a bare one is a model of OpenAI."""
+    names = filter(None, (name.strip() for name in text.split(",")))
+    return tuple(name if ":" in name or name == "local" else f"openai:{name}" for name in names)
 
 
 def preferred(names: Iterable[str], given: tuple[Model, ...]) -> tuple[Model, ...]:

@@ -1,0 +1,184 @@
+"""`infold serve`, `infold worker` and `infold config`; and what the settings file means to the other commands."""
+
+from __future__ import annotations
+
+import math
+import os
+import socket
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.table import Table
+from rich.text import Text
+
+from infold import __version__
+from infold.cli.options import Json
+from infold.cli.output import console, fail, print_json
+from infold.memory import Memory
+from infold.service.kinds import masked
+from infold.service.settings import FILE, ServiceSettings
+
+if TYPE_CHECKING:
+    from fastapi import FastAPI
+
+
+def _option(help: str, *names: str) -> Any:
+    # The environment is not typer's business here: `infold config` must be able to tell it from an argument.
+    return typer.Option(*names, help=help, show_default=False)
+
+
+Config = Annotated[Path | None, _option(f"Settings file.  [default: {FILE}, where there is one]", "--config")]
+Database = Annotated[str | None, _option("Database: sqlite:///chats.db or postgresql://…", "--database", "-d")]
+Model = Annotated[list[str] | None, _option("Model that writes the summaries; several are tried in turn.", "--model")]
+LogLevel = Annotated[str | None, _option("debug, info, warning or error.", "--log-level")]
+LogFormat = Annotated[str | None, _option("json or text.", "--log-format")]
+
+
+def serve(
+    host: Annotated[str | None, _option("Address to listen on.  [default: 127.0.0.1]", "--host")] = None,
+    port: Annotated[int | None, _option("Port; 0 takes a free one.  [default: 8765]", "--port")] = None,
+    database: Database = None,
+    upstream: Annotated[
+        str | None, _option("Provider that the proxy forwards to, such as https://api.openai.com/v1.", "--upstream")
+    ] = None,
+    anthropic_upstream: Annotated[
+        str | None, _option("Provider of Anthropic's API, where it is another one.", "--anthropic-upstream")
+    ] = None,
+    model: Model = None,
+    preset: Annotated[str | None, _option("Policy of new chats.  [default: default]", "--preset")] = None,
+    context_window: Annotated[
+        int | None, _option("Tokens that the model of a new chat can read.", "--context-window")
+    ] = None,
+    workers: Annotated[int | None, _option("Workers inside this process.  [default: 0]", "--workers")] = None,
+    log_level: LogLevel = None,
+    log_format: LogFormat = None,
+    config: Config = None,
+) -> None:
+    """Serve the HTTP API, and the proxy where there is an upstream. `infold config` shows all settings."""
+    settings = ServiceSettings.resolve(
+        config=config, host=host, port=port, database=database, upstream=upstream, model=model, preset=preset,
+        anthropic_upstream=anthropic_upstream, context_window=context_window, workers=workers,
+        log_level=log_level, log_format=log_format,
+    )  # fmt: skip
+    try:
+        from infold.service.app import create_app
+        from infold.service.telemetry import configure_logs
+    except ModuleNotFoundError as error:
+        fail(f'the service needs the package {error.name}; install it with: pip install "infold[service]"')
+    locked = _has_keys(settings)
+    if not locked and not settings.loopback:
+        fail(
+            f"there are no API keys, so only this machine may be served, not {settings.host}: "
+            "run `infold keys create` first, or use --host 127.0.0.1"
+        )
+    configure_logs(settings.log_level, settings.log_format)
+    with _listening(settings) as listening:
+        _announce(settings, listening.getsockname()[1], locked)
+        _run(create_app(settings), settings, listening)
+
+
+def worker(
+    database: Database = None,
+    model: Model = None,
+    log_level: LogLevel = None,
+    log_format: LogFormat = None,
+    config: Config = None,
+) -> None:
+    """Do the folding and the retention of a service, beside `infold serve`; as many of these as are needed."""
+    settings = ServiceSettings.resolve(
+        config=config, database=database, model=model, log_level=log_level, log_format=log_format
+    )
+    try:
+        from infold.service.telemetry import configure_logs
+        from infold.service.worker import run
+    except ModuleNotFoundError as error:
+        fail(f'a worker needs the package {error.name}; install it with: pip install "infold[service]"')
+    configure_logs(settings.log_level, settings.log_format)
+    run(settings)
+
+
+def config(file: Config = None, as_json: Json = False) -> None:
+    """Show every setting of the service: its value, and where that comes from."""
+    rows = ServiceSettings.resolve(config=file).shown()
+    if as_json:
+        print_json([asdict(row) for row in rows])
+        return
+    table = Table(box=None, pad_edge=False)
+    for heading in ("setting", "value", "origin"):
+        table.add_column(heading, no_wrap=heading == "setting", overflow="fold")
+    for row in rows:
+        value = "–" if row.value is None else f"{row.value:g}" if isinstance(row.value, float) else str(row.value)
+        style = "dim" if row.origin == "default" else "bold"
+        table.add_row(Text(row.name), Text(value, style), Text(row.origin, style))
+    console.print(table)
+
+
+def file_defaults(context: typer.Context) -> None:
+    """Let the settings file speak to the other commands too, below their options and the environment."""
+    if context.invoked_subcommand in ("serve", "worker", "config", "doctor"):  # they read it themselves
+        return
+    if not (os.environ.get("INFOLD_CONFIG", "").strip() or Path(FILE).is_file()):
+        return
+    settings = ServiceSettings.resolve()
+    found: dict[str, Any] = {"database": settings.database, "model": list(settings.model)}
+    said = {name: value for name, value in found.items() if settings.origin(name).startswith("file ")}
+    context.default_map = _everywhere(context.command, said)
+
+
+def _everywhere(command: Any, values: dict[str, Any]) -> dict[str, Any]:
+    """The same defaults for all commands below one, however deep."""
+    below: dict[str, Any] = getattr(command, "commands", {})
+    return {**values, **{name: _everywhere(one, values) for name, one in below.items()}}
+
+
+def _has_keys(settings: ServiceSettings) -> bool:
+    """Whether anybody needs a key; makes the database, or brings it to the newest schema, on the way."""
+    from infold.ledger import service
+
+    with Memory(settings.database, model=()) as memory, memory.database.read() as connection:
+        return service.any_key(connection)
+
+
+def _listening(settings: ServiceSettings) -> socket.socket:
+    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+    try:
+        return socket.create_server((settings.host, settings.port), family=family, backlog=2048)
+    except OSError as error:
+        fail(f"cannot listen on {settings.host} port {settings.port}: {error.strerror}; choose another with --port")
+
+
+def _announce(settings: ServiceSettings, port: int, locked: bool) -> None:
+    """One line that tells what is served, and to whom."""
+    host = f"[{settings.host}]" if ":" in settings.host else settings.host
+    parts = (
+        f"infold {__version__} on http://{host}:{port}",
+        f"database {masked(settings.database)}",
+        f"upstream {settings.upstream or 'none (no proxy)'}",
+        "keys required" if locked else "no keys: this machine only",
+    )
+    console.print(Text(", ".join(parts)), soft_wrap=True)
+
+
+def _run(app: FastAPI, settings: ServiceSettings, listening: socket.socket) -> None:
+    """Serve until a signal says to end; then finish what was begun, within the grace."""
+    import uvicorn
+
+    server = uvicorn.Server(
+        uvicorn.Config(
+            app,
+            ws="none",
+            lifespan="on",
+            log_config=None,
+            access_log=False,
+            server_header=False,
+            timeout_graceful_shutdown=math.ceil(settings.grace),
+        )
+    )
+    try:
+        server.run(sockets=[listening])
+    except KeyboardInterrupt:  # raised again by uvicorn when all is done
+        return
+    if not server.started:
+        fail("the service did not start; the log says why", 3)
