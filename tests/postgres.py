@@ -28,7 +28,6 @@ class Server:
         self.base: str = self._server.get_uri()
         with self._admin() as connection:
             connection.execute("ALTER SYSTEM SET fsync = off")  # a test's server survives nothing anyway
-            connection.execute("ALTER SYSTEM SET max_connections = 300")
             connection.execute("SELECT pg_reload_conf()")
             connection.execute("CREATE DATABASE empty")
         Memory(self.url("empty")).close()

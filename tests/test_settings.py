@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 from infold import Memory
-from infold.errors import ConfigError
+from infold.errors import ConfigError, masked
 from infold.models.spec import HOSTED_PROMPT, from_environment
 from infold.presets import ENVIRONMENT, FROM_FILE, PRESETS, Settings, preset
-from infold.service.kinds import is_loopback, masked
+from infold.service.kinds import is_loopback
 from infold.service.settings import MEMORY_TABLE, ServiceSettings
 
 ROOT = Path(__file__).parent.parent

@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
+import re
+
 
 def sanitized(text: str, most: int = 200) -> str:
     """The beginning of a foreign text on one line, without characters that could do anything to a terminal or a log."""
     return " ".join("".join(ch if ch.isprintable() else " " for ch in text[:most]).split())
+
+
+def masked(url: str) -> str:
+    """An address without its password, for people to see."""
+    # Up to the last @, for a password may have one too: hiding too much is better than too little.
+    url = re.sub(r"(://[^:/@?]*):.*@", r"\1:***@", url)
+    url = re.sub(r"(https?://)[^/]*@", r"\1***@", url)  # there the name alone may be a token
+    return re.sub(r"([?&][^=&]*(?:password|secret|key|token)[^=&]*=)[^&]*", r"\1***", url, flags=re.IGNORECASE)
 
 
 class InfoldError(Exception):

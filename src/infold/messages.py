@@ -333,7 +333,7 @@ def _check_text(message: Message) -> None:
         ) from None
     except (TypeError, ValueError) as error:
         raise MessageError(f"the message cannot be written as JSON: {error}") from None
-    if "\0" in plain or (body and _NUL.search(body)) or "\0" in message.id:
+    if "\0" in plain or (body and _NUL.search(body)) or "\0" in message.id or "\0" in (message.model_variant or ""):
         raise MessageError("the message holds a NUL character; remove it first")
 
 

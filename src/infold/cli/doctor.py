@@ -18,8 +18,7 @@ from rich.text import Text
 from infold.cli.options import Json, opened
 from infold.cli.output import console, print_json
 from infold.cli.serving import Config, Database
-from infold.errors import ConfigError, InfoldError, NotFoundError
-from infold.service.kinds import masked
+from infold.errors import ConfigError, InfoldError, NotFoundError, masked
 from infold.service.settings import ServiceSettings
 
 _STYLES = {"ok": "green", "warn": "yellow", "fail": "bold red"}

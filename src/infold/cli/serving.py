@@ -16,8 +16,8 @@ from rich.text import Text
 from infold import __version__
 from infold.cli.options import Json
 from infold.cli.output import console, fail, print_json
+from infold.errors import masked
 from infold.memory import Memory
-from infold.service.kinds import masked
 from infold.service.settings import FILE, ServiceSettings
 
 if TYPE_CHECKING:

@@ -8,7 +8,6 @@ import threading
 from collections.abc import Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit, urlunsplit
 
 import psycopg
 from psycopg import errors
@@ -24,6 +23,7 @@ from infold.errors import (
     NewerDatabaseError,
     NotFoundError,
     ReadOnlyDatabaseError,
+    masked,
 )
 from infold.ledger.migrating import is_known, upgrade
 from infold.ledger.query import Cursor, Query
@@ -206,9 +206,10 @@ def _prepare(url: str, name: str, create: bool) -> None:
     except psycopg.ProgrammingError as error:
         raise ConfigError(f"{name} is not a PostgreSQL address: {error}") from error
     with connection:
-        if _state(connection, name) == "current":
+        state = _state(connection, name)
+        if state == "current":
             return
-        if not create:
+        if state == "new" and not create:
             raise NotFoundError(f"{name} has no infold tables; add a message first")
         connection.execute("BEGIN")
         # Ends with the transaction, so a process that dies here keeps nobody out.
@@ -234,15 +235,6 @@ def _state(connection: PostgresConnection, name: str) -> str:
     if not is_known(revision):
         raise NewerDatabaseError(f"{name} was written by a newer infold (schema {revision}); upgrade infold")
     return "old"
-
-
-def masked(url: str) -> str:
-    """An address without its password."""
-    parts = urlsplit(url)
-    if parts.password is None:
-        return url.partition("?")[0]
-    host = parts.netloc.rpartition("@")[2]
-    return urlunsplit((parts.scheme, f"{parts.username or ''}:***@{host}", parts.path, "", ""))
 
 
 def clear_error(error: psycopg.Error, name: str) -> DatabaseError:

@@ -151,11 +151,3 @@ WINDOW = Kind("a whole number of tokens from 256 to 100,000,000", check_window, 
 def is_loopback(host: str) -> bool:
     """Whether only this machine can reach a server that is bound to this host."""
     return host == "localhost" or (_is_address(host) and ipaddress.ip_address(host).is_loopback)
-
-
-def masked(url: str) -> str:
-    """An address without its password, for people to see."""
-    # Up to the last @, for a password may have one too: hiding too much is better than too little.
-    url = re.sub(r"(://[^:/@?]*):.*@", r"\1:***@", url)
-    url = re.sub(r"(https?://)[^/]*@", r"\1***@", url)  # there the name alone may be a token
-    return re.sub(r"([?&][^=&]*(?:password|secret|key|token)[^=&]*=)[^&]*", r"\1***", url, flags=re.IGNORECASE)

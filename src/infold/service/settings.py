@@ -11,11 +11,11 @@ from dataclasses import Field, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
-from infold.errors import ConfigError
+from infold.errors import ConfigError, masked
 from infold.models.spec import HOSTED_PROMPT
 from infold.presets import ENVIRONMENT, FROM_FILE, PRESETS, variable, whole_number
 from infold.service import kinds
-from infold.service.kinds import Kind, masked, number, one_of, optional, whole
+from infold.service.kinds import Kind, number, one_of, optional, whole
 
 FILE = "infold.toml"
 """The settings file that is read where none is named."""

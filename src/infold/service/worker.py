@@ -6,7 +6,6 @@ import asyncio
 import json
 import logging
 import signal
-from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
@@ -17,9 +16,11 @@ from infold.messages import canonical_json
 
 if TYPE_CHECKING:
     from pgqueuer import PgQueuer
-    from pgqueuer.models import Job
+    from pgqueuer.models import Job, Schedule
 
+    from infold.ledger.rows import Event
     from infold.memory import Memory
+    from infold.service.settings import ServiceSettings
 
 log = logging.getLogger("infold.worker")
 
@@ -54,13 +55,24 @@ def sweep(memory: Memory) -> int:
         found, after = found + len(some), some[-1][2]
 
 
+def compact(memory: Memory, settings: ServiceSettings) -> None:
+    """`memory.compact`: let old messages go, as the settings say, of every tenant."""
+    for tenant in memory.tenants():
+        done = memory.tenant(tenant).compact(days=settings.retention_days, mode=settings.retention)
+        log.info("retention: %d messages", done.messages, extra={"event": jobs.COMPACT, "messages": done.messages})
+
+
+def _often(seconds: float) -> str:
+    """How often that is, as cron says it: doing it too often does no harm."""
+    return "0 3 * * *" if seconds >= 86_400 else "0 * * * *" if seconds >= 3600 else "* * * * *"
+
+
 class Worker:
     """Takes jobs from the queue until it is told to stop."""
 
-    def __init__(self, memory: Memory, url: str, compact: Callable[[str], Awaitable[None]] | None = None) -> None:
+    def __init__(self, memory: Memory, settings: ServiceSettings) -> None:
         self._memory = memory
-        self._url = url
-        self._compact = compact
+        self._settings = settings
         self._stop = asyncio.Event()
         self._queue: PgQueuer | None = None
 
@@ -96,7 +108,7 @@ class Worker:
 
         names = DBSettings(db_schema=SCHEMA)
         async with asyncpg.create_pool(
-            self._url, min_size=2, max_size=4, server_settings={"search_path": f"{SCHEMA},public"}
+            self._settings.database, min_size=2, max_size=4, server_settings={"search_path": f"{SCHEMA},public"}
         ) as pool:
             driver = AsyncpgPoolDriver(pool)
             queries = Queries(
@@ -123,12 +135,12 @@ class Worker:
             told: dict[str, Any] = json.loads(job.payload or b"{}")
             await asyncio.to_thread(summarize, self._memory, told["tenant"], told["chat"])
 
-        compact = self._compact
-        if compact is not None:
+        if self._settings.retention == "keep":
+            return
 
-            @queue.entrypoint(jobs.COMPACT)
-            async def _(job: Job) -> None:
-                await compact(json.loads(job.payload or b"{}").get("tenant", ""))
+        @queue.schedule(jobs.COMPACT, _often(self._settings.compact_every))
+        async def _(_: Schedule) -> None:
+            await asyncio.to_thread(compact, self._memory, self._settings)
 
     async def _sweep(self) -> None:
         while True:
@@ -140,10 +152,26 @@ class Worker:
             await asyncio.sleep(SWEEP)
 
 
-async def work(memory: Memory, url: str) -> None:
+def run(settings: ServiceSettings) -> None:
     """Be a worker until the process is told to end."""
-    worker = Worker(memory, url)
+    from infold.memory import Memory
+    from infold.service.telemetry import log_event, tracing
+
+    spans = tracing(settings)
+
+    def happened(event: Event) -> None:
+        log_event(event)
+        spans.on_event(event)
+
+    with Memory(settings.database, model=settings.memory_model, on_event=happened, queue=True) as memory:
+        asyncio.run(_until_told(memory, settings))
+    spans.close()
+
+
+async def _until_told(memory: Memory, settings: ServiceSettings) -> None:
+    worker = Worker(memory, settings)
     loop = asyncio.get_running_loop()
     for name in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(name, worker.stop)
+    log.info("worker of %s", memory.database.backend.name)
     await worker.run()
