@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import json
+import marshal
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -18,6 +20,7 @@ from infold.service.wire.sse import LIMIT, Parser
 Wire = dict[str, Any]
 
 OWN = ("system", "developer")  # roles of what the client tells the model before the chat
+_SHORT = 4096  # bytes of a message that is kept in mind
 _EACH = 1024  # bytes that a block, call or item takes beside its texts
 
 
@@ -85,10 +88,28 @@ class Api(Protocol):
 def parsed(values: Iterable[Mapping[str, Any]]) -> tuple[Message, ...]:
     """Messages of any format, without ids."""
     try:
-        found = [message for value in values for message in formats.parse(value)]
+        found = [message for value in values for message in _parsed(value)]
     except (TypeError, RecursionError) as error:  # such as a list where a name should stand
         raise MessageError(f"a message is malformed: {error}") from None
-    return tuple(replace(message, id="") if message.id else message for message in found)
+    return tuple(found)
+
+
+def _parsed(value: Mapping[str, Any]) -> Sequence[Message]:
+    try:
+        packed = marshal.dumps(value)
+    except ValueError:  # not what JSON gives
+        return _without_ids(value)
+    return _parsed_before(packed) if len(packed) <= _SHORT else _without_ids(value)
+
+
+@functools.lru_cache(maxsize=8192)
+def _parsed_before(packed: bytes) -> Sequence[Message]:
+    """What a client sends again with every request is read once."""
+    return _without_ids(marshal.loads(packed))  # noqa: S302  it was packed here
+
+
+def _without_ids(value: Mapping[str, Any]) -> Sequence[Message]:
+    return [replace(message, id="") if message.id else message for message in formats.parse(value)]
 
 
 def listed(body: Mapping[str, Any], key: str) -> list[Any]:
