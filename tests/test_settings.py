@@ -31,7 +31,7 @@ EXAMPLES: dict[str, tuple[str, Any, Any]] = {
     "model": ("gpt-5-nano, ollama:llama3.2", ("openai:gpt-5-nano", "ollama:llama3.2"), ["local", "anthropic:x"]),
     "preset": ("rolling", "rolling", "engine"),
     "context_window": ("4096", 4096, 128_000),
-    "workers": ("2", 2, 1),
+    "workers": ("2", 2, 3),
     "max_body": ("2048", 2048, 4096),
     "max_messages": ("5", 5, 6),
     "rate": ("2.5", 2.5, 3),

@@ -17,6 +17,7 @@ from infold import __version__
 from infold.cli.options import Json
 from infold.cli.output import console, fail, print_json
 from infold.errors import masked
+from infold.ledger.addresses import is_postgres
 from infold.memory import Memory
 from infold.service.settings import FILE, ServiceSettings
 
@@ -51,7 +52,9 @@ def serve(
     context_window: Annotated[
         int | None, _option("Tokens that the model of a new chat can read.", "--context-window")
     ] = None,
-    workers: Annotated[int | None, _option("Workers inside this process.  [default: 0]", "--workers")] = None,
+    workers: Annotated[
+        int | None, _option("Workers to start beside it, on PostgreSQL.  [default: 1]", "--workers")
+    ] = None,
     log_level: LogLevel = None,
     log_format: LogFormat = None,
     config: Config = None,
@@ -64,6 +67,7 @@ def serve(
     )  # fmt: skip
     try:
         from infold.service.app import create_app
+        from infold.service.crew import Crew
         from infold.service.telemetry import configure_logs
     except ModuleNotFoundError as error:
         fail(f'the service needs the package {error.name}; install it with: pip install "infold[service]"')
@@ -74,7 +78,8 @@ def serve(
             "run `infold keys create` first, or use --host 127.0.0.1"
         )
     configure_logs(settings.log_level, settings.log_format)
-    with _listening(settings) as listening:
+    size = settings.workers if is_postgres(settings.database) else 0  # a file has its worker inside
+    with _listening(settings) as listening, Crew(settings, size):
         _announce(settings, listening.getsockname()[1], locked)
         _run(create_app(settings), settings, listening)
 

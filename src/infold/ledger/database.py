@@ -6,6 +6,7 @@ from contextlib import AbstractContextManager
 from typing import Protocol
 
 from infold.errors import ConfigError
+from infold.ledger.addresses import is_postgres
 from infold.ledger.query import Connection
 
 
@@ -73,7 +74,7 @@ class Database:
 
 
 def _open(url: str, create: bool) -> Backend:
-    if isinstance(url, str) and url.startswith(("postgresql://", "postgres://")):
+    if is_postgres(url):
         try:
             from infold.ledger.postgres import Postgres
         except ModuleNotFoundError as error:

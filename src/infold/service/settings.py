@@ -85,7 +85,12 @@ class ServiceSettings:
         meaning="tokens that the model of a new chat can read",
         shown="8192",
     )
-    workers: int = _setting(0, whole(0, 64), "INFOLD_WORKERS", meaning="workers inside `infold serve`")
+    workers: int = _setting(
+        1,
+        whole(0, 64),
+        "INFOLD_WORKERS",
+        meaning="workers that `infold serve` starts on PostgreSQL; 0 where they run elsewhere",
+    )
     max_body: int = _setting(33_554_432, whole(1024), "INFOLD_MAX_BODY", meaning="bytes of a request body, at most")
     max_messages: int = _setting(10_000, whole(1), "INFOLD_MAX_MESSAGES", meaning="messages of a request, at most")
     rate: float = _setting(0.0, number(0), "INFOLD_RATE", meaning="requests a second for each key; 0 is no limit")

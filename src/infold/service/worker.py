@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import os
 import signal
 from contextlib import suppress
 from datetime import timedelta
@@ -70,9 +71,10 @@ def _often(seconds: float) -> str:
 class Worker:
     """Takes jobs from the queue until it is told to stop."""
 
-    def __init__(self, memory: Memory, settings: ServiceSettings) -> None:
+    def __init__(self, memory: Memory, settings: ServiceSettings, parent: int | None = None) -> None:
         self._memory = memory
         self._settings = settings
+        self._parent = parent
         self._stop = asyncio.Event()
         self._queue: PgQueuer | None = None
 
@@ -119,15 +121,17 @@ class Worker:
             if self._stop.is_set():
                 return
             sweeping = asyncio.create_task(self._sweep())
+            orphaned = asyncio.create_task(self._end_with_parent())
             try:
                 await queue.run(
                     dequeue_timeout=timedelta(seconds=5), batch_size=AT_ONCE // 2, max_concurrent_tasks=AT_ONCE,
                     heartbeat_timeout=STALE, shutdown_on_listener_failure=True,
                 )  # fmt: skip
             finally:
-                sweeping.cancel()
-                with suppress(asyncio.CancelledError):
-                    await sweeping
+                for task in (sweeping, orphaned):
+                    task.cancel()
+                    with suppress(asyncio.CancelledError):
+                        await task
 
     def _register(self, queue: PgQueuer) -> None:
         @queue.entrypoint(jobs.SUMMARIZE)
@@ -142,6 +146,12 @@ class Worker:
         async def _(_: Schedule) -> None:
             await asyncio.to_thread(compact, self._memory, self._settings)
 
+    async def _end_with_parent(self) -> None:
+        while self._parent is not None and os.getppid() == self._parent:
+            await asyncio.sleep(1)
+        if self._parent is not None:
+            self.stop()
+
     async def _sweep(self) -> None:
         while True:
             try:
@@ -152,8 +162,8 @@ class Worker:
             await asyncio.sleep(SWEEP)
 
 
-def run(settings: ServiceSettings) -> None:
-    """Be a worker until the process is told to end."""
+def run(settings: ServiceSettings, parent: int | None = None) -> None:
+    """Be a worker until the process is told to end, or the one that started it is gone."""
     from infold.memory import Memory
     from infold.service.telemetry import log_event, tracing
 
@@ -164,12 +174,12 @@ def run(settings: ServiceSettings) -> None:
         spans.on_event(event)
 
     with Memory(settings.database, model=settings.memory_model, on_event=happened, queue=True) as memory:
-        asyncio.run(_until_told(memory, settings))
+        asyncio.run(_until_told(memory, settings, parent))
     spans.close()
 
 
-async def _until_told(memory: Memory, settings: ServiceSettings) -> None:
-    worker = Worker(memory, settings)
+async def _until_told(memory: Memory, settings: ServiceSettings, parent: int | None) -> None:
+    worker = Worker(memory, settings, parent)
     loop = asyncio.get_running_loop()
     for name in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(name, worker.stop)
