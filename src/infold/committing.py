@@ -64,8 +64,9 @@ def commit(
     written: Written | None = None,
     notes: dict[str, Any] | None = None,
     begins: bytes | None = None,
-) -> tuple[State, Event]:
-    """Write one fold. Messages first..last become covered by it; without a last, memory alone changes."""
+) -> tuple[State, list[Event]]:
+    """Write one fold and what is told of it. Messages first..last become covered by it; without a last, memory alone
+    changes."""
     row = state.row
     notes = {**(written.notes if written else {}), **(notes or {})}
     covers = last > 0
@@ -118,7 +119,12 @@ def commit(
         },
         row.id,
     )  # fmt: skip
-    journal.insert_event(connection, row.key, event)
+    events = [event]
+    if covers:  # which messages a summary rests on can be looked up by its id
+        data = {"summary": fold.id, "sources": last - first + 1}
+        events.append(Event("memory_summary_created", now, data, row.id))
+    for one in events:
+        journal.insert_event(connection, row.key, one)
     reach("fold.recorded")
     fields = {
         "chat": row.id, "depth": depth, "compressed_messages": last - first + 1 if covers else 0, "turns": turns,
@@ -133,7 +139,7 @@ def commit(
         fields,
         extra={"event": "fold", **fields},
     )
-    return fresh, event
+    return fresh, events
 
 
 def rewind(connection: Connection, state: State, seq: int) -> State:

@@ -77,14 +77,14 @@ def fold_instantly(
         if plan.reason != "tokens":
             break  # a chain's tail shrinks once
     last = state.messages[plan.cut - 1].seq if plan.cut else 0
-    state, event = commit(
+    state, events = commit(
         connection, state, change, plan.reason, marks, clock, last=last, author=EXTRACTIVE, started=started,
         turns=len(turns_of(state.messages[: plan.cut])), notes=notes, begins=begins,
     )  # fmt: skip
     if last:
         note_folded(connection, state)
     state, more = _roll_up(connection, state, clock)
-    return state, [event, *more]
+    return state, [*events, *more]
 
 
 def duplicate(connection: Connection, state: State, found: Sequence[Candidate]) -> tuple[dict[str, Any], bytes | None]:
@@ -169,28 +169,28 @@ def fold_written(
     events = [noted(connection, state, "gate", verdict, clock) for verdict in log.verdicts]
     change = _relative(_numbered(written.items, asked.job.fold, n), state.items)
     read = [message for message in asked.job.messages if message.seq <= last]
-    state, event = commit(
+    state, told = commit(
         connection, state, change, plan.reason, marks, clock,
         first=asked.first, last=last if read else 0, author=SUMMARIZER, started=started, replaced=asked.replaced,
         turns=len(turns_of(read)), called=sum(call.duration for call in log.calls), written=written,
     )  # fmt: skip
-    events.append(event)
+    events += told
     if written.second:  # the answer was over its cap: its shorter rewrite is a record of its own
         again = fold_text(state.items, written.second, [], state.policy, state.row.folds + 1, whole=True)
-        state, event = commit(
+        state, told = commit(
             connection, state, again, plan.reason, state.marks, clock, author=SUMMARIZER, started=started,
             written=replace(written, narrative=None),
         )  # fmt: skip
-        events.append(event)
+        events += told
     if last < cursor:  # folded meanwhile, or beyond what could be read: stays folded, extractively
         rest = store.messages_between(connection, key, last + 1, cursor)
         found = [candidate for message in rest for candidate in extract(message)]
         change = fold_extractive(state.items, found, state.policy, state.row.folds + 1)
-        state, event = commit(
+        state, told = commit(
             connection, state, change, plan.reason, state.marks, clock,
             first=last + 1, last=cursor, author=EXTRACTIVE, turns=len(turns_of(rest)),
         )  # fmt: skip
-        events.append(event)
+        events += told
     covered = max((fold.last_seq for fold in state.folds if fold.last_seq), default=state.row.cursor)
     assert covered == state.row.cursor, "what was folded stays folded"
     note_folded(connection, state)
@@ -264,10 +264,9 @@ def _roll_up(connection: Connection, state: State, clock: Clockwork) -> tuple[St
     if found is None:
         return state, []
     change, notes, flagged = found
-    state, event = commit(
+    state, events = commit(
         connection, state, change, "rollup", state.marks, clock, author=EXTRACTIVE, kind="rollup", notes=notes
     )
-    events = [event]
     if flagged:
         events.append(
             noted(connection, state, "consistency", {"fold": state.row.folds, "contradicted": flagged}, clock)
