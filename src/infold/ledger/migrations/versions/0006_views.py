@@ -195,7 +195,8 @@ SQLITE = {
                   FROM (SELECT a.*, (SELECT json_group_array(json_extract(value, '$[2]')) FROM json_each(a.sayings))
                                     AS message_ids
                           FROM facts a
-                         WHERE a.chat = f.chat AND json_extract(a.sayings, '$[0][1]') BETWEEN f.first_seq AND f.last_seq
+                         WHERE a.chat = f.chat AND CASE WHEN json_valid(a.sayings) THEN json_extract(a.sayings, '$[0][1]') END
+                               BETWEEN f.first_seq AND f.last_seq
                          ORDER BY a.key)
                ) AS facts_json,
                (SELECT json_group_array(id)
