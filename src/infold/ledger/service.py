@@ -156,9 +156,7 @@ _last_event = Query(select(func.max(events.c.key)).where(events.c.chat == P("of"
 _newest_event = Query(select(func.max(events.c.key)))
 _moving = Query(select(events.c.chat, func.max(events.c.key)).where(events.c.key > P("after")).group_by(events.c.chat))
 _has_chats = Query(select(chats.c.key).where(_OURS, chats.c.user == P("of")).limit(1))
-_has_mentions = Query(
-    select(mentions.c.key).where(mentions.c.tenant == P(TENANT), mentions.c.user == P("of")).limit(1)
-)
+_has_mentions = Query(select(mentions.c.key).where(mentions.c.tenant == P(TENANT), mentions.c.user == P("of")).limit(1))
 
 LOOK_BACK = 256
 """Events before the newest one that may still be committed after it, by another process."""
@@ -188,7 +186,7 @@ def last_event(connection: Connection, row: ChatRow) -> int:
 def moving(connection: Connection) -> dict[int, int]:
     """The newest event of each chat that something happened to lately, whoever's it is: keys only."""
     newest = _newest_event(connection).fetchone()[0] or 0
-    return {chat: key for chat, key in _moving(connection, after=newest - LOOK_BACK)}
+    return dict(_moving(connection, after=newest - LOOK_BACK).fetchall())
 
 
 def is_user(connection: Connection, user: str) -> bool:

@@ -47,6 +47,8 @@ class Service:
         self._slow = ThreadPoolExecutor(_SLOW_THREADS, thread_name_prefix="infold-slow")
         self._chats: OrderedDict[tuple[str, str], Chat] = OrderedDict()
         self._lock = threading.Lock()
+        self.tidied = 0.0
+        """When answers that are too old to be asked for were last looked for."""
 
     async def open(self) -> None:
         """Open the database and begin to watch it."""

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 from infold.errors import InfoldError
@@ -51,14 +52,14 @@ class Feed:
             with suppress(RuntimeError):  # the loop is closed: nobody waits any more
                 self._loop.call_soon_threadsafe(self._wake)
 
-    async def changed(self, seconds: float) -> None:
-        """Wait until something may have happened, and no longer than so many seconds."""
+    @contextmanager
+    def listening(self) -> Iterator[asyncio.Event]:
+        """An event that is set whenever something may have happened; whoever listens clears it before looking."""
         event = asyncio.Event()
         self._waiting.add(event)
         self._wanted.set()
         try:
-            with suppress(TimeoutError):
-                await asyncio.wait_for(event.wait(), seconds)
+            yield event
         finally:
             self._waiting.discard(event)
 

@@ -26,7 +26,6 @@ STALE = 10 * 60 * 1000
 HEADER = "idempotency-key"
 _TIDY = 600  # seconds between two looks for what is too old
 _HEADERS = ("content-type", "location", "etag")
-_tidied = 0.0
 
 Handler = Callable[[Request], Awaitable[Response]]
 
@@ -69,7 +68,9 @@ async def _once(request: Request, token: str, handle: Handler) -> Response:
     known = await service.run(_reserve, desk, token, fingerprint)
     if known is not None:
         if known.fingerprint != fingerprint:
-            raise Problem(422, "idempotency_conflict", "this Idempotency-Key was used for another request; use a new one")
+            raise Problem(
+                422, "idempotency_conflict", "this Idempotency-Key was used for another request; use a new one"
+            )
         if known.status is None:
             told = "the same request is being answered at the moment; ask again soon"
             raise Problem(409, "in_progress", told, headers={"Retry-After": "1"})
@@ -101,12 +102,11 @@ async def _answer(request: Request, handle: Handler) -> Response:
 
 def _reserve(desk: Desk, token: str, fingerprint: bytes) -> Answered | None:
     """What was answered before; or nothing, and then this request is the one that is answered."""
-    global _tidied
     owner, now = desk.principal.id, desk.memory.clockwork.now()
     with desk.memory.database.write() as connection:
         connection.alone(f"idempotent {owner} {token}")
-        if time.monotonic() - _tidied > _TIDY:
-            _tidied = time.monotonic()
+        if time.monotonic() - desk.service.tidied > _TIDY:
+            desk.service.tidied = time.monotonic()
             statements.expire_answers(connection, now - KEPT)
         known = statements.answered(connection, owner, token)
         if known is not None and now - known.created_at < (STALE if known.status is None else KEPT):
