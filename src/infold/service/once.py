@@ -35,7 +35,7 @@ class Route(APIRoute):
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         handle = super().get_route_handler()
-        if "GET" in self.methods:
+        if "GET" in (self.methods or ()):
             return handle
         reads_body = self.body_field is not None
 
