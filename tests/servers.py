@@ -96,3 +96,16 @@ def _wait(running: Running) -> None:
         except httpx2.TransportError:
             time.sleep(0.05)
     raise AssertionError(f"the service did not start:\n{running.log.read_text()}")
+
+
+def problem(response: httpx2.Response, status: int, code: str) -> dict[str, Any]:
+    """The problem document of an answer, which must have this status and code."""
+    assert (response.status_code, response.headers["content-type"]) == (status, "application/problem+json"), (
+        response.text
+    )
+    told: dict[str, Any] = response.json()
+    assert (told["status"], told["code"], told["type"]) == (status, code, f"/problems/{code}")
+    assert told["title"]
+    assert told["detail"]
+    assert "Traceback" not in response.text
+    return told

@@ -9,7 +9,7 @@ from fastapi import Query, Request
 from starlette.responses import Response
 
 from infold.chat import Chat
-from infold.engine import assemble_context
+from infold.engine import assemble_open
 from infold.memory import Memory
 from infold.recall.hits import KINDS
 from infold.service.api import answers, bodies, shown
@@ -44,11 +44,13 @@ async def engine_context(
     """What to send for a query, as the memory engine assembles it. Reads only: it never folds."""
 
     def work(chat: Chat) -> dict[str, Any]:
-        with chat.reading() as (_, state):
-            user = state.row.user
-        if user_id is not None and user_id != user:
-            raise Problem(404, "chat_not_found", f"there is no chat {chat_id[:200]!r} of the user {user_id[:200]!r}")
-        return assemble_context(user, chat_id, query, max_tokens, memory=desk.memory)
+        if user_id is not None:
+            with chat.reading() as (_, state):
+                user = state.row.user
+            if user_id != user:
+                told = f"there is no chat {chat_id[:200]!r} of the user {user_id[:200]!r}"
+                raise Problem(404, "chat_not_found", told)
+        return assemble_open(chat, query, max_tokens)
 
     return answer(await desk.with_chat(chat_id, work))
 
