@@ -86,7 +86,7 @@ def start_server(folder: Path, **settings: Any) -> Iterator[Running]:
 
 
 def _wait(running: Running) -> None:
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 120
     while time.monotonic() < deadline:
         if running.process.poll() is not None:
             break
