@@ -126,7 +126,9 @@ def test_chats_come_in_pages(api: Client) -> None:
     found: list[str] = []
     cursor = None
     for _ in range(4):
-        told = api.get("/v1/chats", params={"user": "pager", "limit": 2, **({"cursor": cursor} if cursor else {})}).json()
+        told = api.get(
+            "/v1/chats", params={"user": "pager", "limit": 2, **({"cursor": cursor} if cursor else {})}
+        ).json()
         found += [item["id"] for item in told["items"]]
         cursor = told["next_cursor"]
     assert found == ids

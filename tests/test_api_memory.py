@@ -47,7 +47,7 @@ def got(response: httpx2.Response, status: int = 200) -> Any:
 
 
 def test_E5_context_of_the_engine(api: Client, running: Running) -> None:
-    params = {"chat_id": "trip", "query": "Which hotel?", "max_tokens": 500}
+    params: dict[str, Any] = {"chat_id": "trip", "query": "Which hotel?", "max_tokens": 500}
     before = got(api.get(f"{CHAT}/events"))
     told = got(api.get("/v1/memory/context", params=params))
     assert set(told) == {"budget", "sources", "context"}
@@ -62,7 +62,7 @@ def test_E5_context_of_the_engine(api: Client, running: Running) -> None:
 
 def test_E5_the_budget_has_a_cap(api: Client) -> None:
     for wanted in (None, 50_000):
-        params = {"chat_id": "trip", "query": "Which?", **({"max_tokens": wanted} if wanted else {})}
+        params: dict[str, Any] = {"chat_id": "trip", "query": "Which?", **({"max_tokens": wanted} if wanted else {})}
         budget = got(api.get("/v1/memory/context", params=params))["budget"]
         assert (budget["requested"], budget["applied"]) == (wanted, 3000)
 

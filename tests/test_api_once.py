@@ -57,7 +57,10 @@ def test_every_kind_of_write(api: Client) -> None:
     id = made[0].json()["id"]
     for _ in range(2):
         assert api.patch(f"/v1/chats/{id}", json={"title": "y"}, headers=once("k4")).json()["title"] == "y"
-        assert api.put(f"/v1/chats/{id}/entities", json={"kind": "task", "name": "n"}, headers=once("k5")).status_code == 200
+        assert (
+            api.put(f"/v1/chats/{id}/entities", json={"kind": "task", "name": "n"}, headers=once("k5")).status_code
+            == 200
+        )
     for _ in range(2):
         assert api.delete(f"/v1/chats/{id}", headers=once("k6")).status_code == 204
 

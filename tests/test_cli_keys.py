@@ -50,14 +50,20 @@ def test_a_key_as_json(run: Run, tmp_path: Path) -> None:
     assert told["role"] == "write"
 
 
+def test_without_a_tenant_a_key_opens_what_was_made_without_keys(run: Run, tmp_path: Path) -> None:
+    database = f"sqlite:///{tmp_path / 'keys.db'}"
+    _, out, _ = run("keys", "create", "--json", "-d", database)
+    with Memory(database) as memory:
+        principal = Keyring(memory).find(json.loads(out)["key"])
+        assert principal is not None
+        assert (principal.tenant, principal.role) == ("", "write")
+
+
 def test_what_cannot_be_done(run: Run, tmp_path: Path) -> None:
     database = f"sqlite:///{tmp_path / 'keys.db'}"
     code, _, err = run("keys", "create", "--tenant", "acme", "--role", "king", "-d", database)
     assert code == 1
     assert "read, write, admin" in err
-    code, _, err = run("keys", "create", "--tenant", "", "-d", database)
-    assert code == 1
-    assert "--tenant" in err
     code, _, err = run("keys", "create", "--tenant", "a\nb", "-d", database)
     assert code == 1
     code, _, err = run("keys", "revoke", "nope", "-d", database)

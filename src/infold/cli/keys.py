@@ -10,14 +10,19 @@ from rich.text import Text
 
 from infold.cli.options import DatabaseUrl, Json, opened
 from infold.cli.output import console, moment, print_json
-from infold.errors import ConfigError
 
 keys = typer.Typer(name="keys", help="Keys of the service: make, list and revoke them.", no_args_is_help=True)
 
 
 @keys.command("create")
 def create(
-    tenant: Annotated[str, typer.Option(help="Whose chats it opens; each tenant sees its own alone.")],
+    tenant: Annotated[
+        str,
+        typer.Option(
+            help="Whose chats it opens: each tenant sees its own alone. Without it, the chats made without keys.",
+            show_default=False,
+        ),
+    ] = "",
     role: Annotated[
         str, typer.Option(help="read: look and ask; write: also add and change; admin: also delete and forget.")
     ] = "write",
@@ -28,15 +33,18 @@ def create(
     """Make a key. It is shown this once: only its hash is stored."""
     from infold.service.keys import create_key
 
-    if not tenant:
-        raise ConfigError("name a tenant: --tenant NAME")
     with opened(database, create=True) as memory:
         key, row = create_key(memory, tenant, role, name)
     if as_json:
         print_json({"key": key, "id": row.id, "tenant": row.tenant, "role": row.role, "name": row.name})
         return
     console.print(Text(key, "bold"), soft_wrap=True)
-    console.print(Text(f"{row.role} key {row.id} of {row.tenant}; keep it now, it cannot be shown again", "dim"))
+    console.print(
+        Text(
+            f"{row.role} key {row.id} of {row.tenant or 'the default tenant'}; keep it now, it cannot be shown again",
+            "dim",
+        )
+    )
 
 
 @keys.command("list")

@@ -10,7 +10,7 @@ from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 
 from infold import __version__
-from infold.service import problems
+from infold.service import problems, proxy
 from infold.service.api import ROUTERS
 from infold.service.core import Service
 from infold.service.gate import Gate
@@ -48,12 +48,14 @@ def create_app(settings: ServiceSettings) -> FastAPI:
         finally:
             await service.close()
 
-    app = FastAPI(title="infold", version=__version__, lifespan=lifespan, redirect_slashes=False, docs_url=None)
+    app = FastAPI(
+        title="infold", version=__version__, lifespan=lifespan, redirect_slashes=False, docs_url=None, redoc_url=None
+    )
     app.state.service = service
     problems.install(app)
     for routes in ROUTERS:
         app.include_router(routes)
-    # The proxy's routes are mounted here.
+    proxy.mount(app, service)
     app.add_middleware(Gate, service=service)
     app.openapi = lambda: _described(app)  # type: ignore[method-assign]
     return app

@@ -9,7 +9,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import ParamSpec, TypeVar
+from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
 from infold.chat import Chat
 from infold.errors import NotFoundError
@@ -21,6 +21,9 @@ from infold.service.limits import Limits
 from infold.service.problems import Problem
 from infold.service.settings import ServiceSettings
 from infold.service.telemetry import Metrics
+
+if TYPE_CHECKING:
+    from infold.service.proxy import Proxy
 
 log = logging.getLogger("infold")
 
@@ -37,6 +40,7 @@ class Service:
 
     memory: Memory
     keys: Keyring
+    proxy: Proxy
 
     def __init__(self, settings: ServiceSettings) -> None:
         self.settings = settings
@@ -56,12 +60,15 @@ class Service:
         self.memory = await self.run(Memory, settings.database, model=settings.model, on_event=self._happened)
         self.keys = Keyring(self.memory)
         self.feed.open(self)
+        self.proxy.open()
 
     async def close(self) -> None:
-        """Finish background folds, within the time of grace, and close the database."""
+        """Keep the last replies, finish background folds, within the time of grace, and close the database."""
         await self.feed.close()
         try:
-            await asyncio.wait_for(self.run_slowly(self.memory.close), self.settings.grace)
+            async with asyncio.timeout(self.settings.grace):
+                await self.proxy.close()
+                await self.run_slowly(self.memory.close)
         except TimeoutError:
             log.warning("folds were still being written after %g s; they are finished later", self.settings.grace)
         self._threads.shutdown(wait=False)
@@ -89,6 +96,20 @@ class Service:
             raise Problem(404, "chat_not_found", f"there is no chat {id[:200]!r}; add a message to create it")
         self.keep_chat(tenant, found)
         return found, False
+
+    def known_chat(self, memory: Memory, tenant: str, id: str) -> Chat | None:
+        """A chat that is there at this moment; None where there is none."""
+        try:
+            chat, cached = self.find_chat(memory, tenant, id)
+            if cached:
+                with chat.reading():  # it may have been deleted since it was opened
+                    pass
+            return chat
+        except NotFoundError:
+            self.drop_chat(tenant, id)
+            return memory.find(id)
+        except Problem:
+            return None
 
     def keep_chat(self, tenant: str, chat: Chat) -> None:
         """Remember an open chat: opening one costs several reads."""

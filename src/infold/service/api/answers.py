@@ -170,6 +170,12 @@ class Fact(BaseModel):
     conflicts_with: list[str]
 
 
+class Place(BaseModel):
+    chat: str
+    seq: int
+    id: str
+
+
 class Entity(BaseModel):
     id: str
     kind: str = Field(examples=["task"])
@@ -181,7 +187,7 @@ class Entity(BaseModel):
     first_at: int
     last_at: int
     mentions: int
-    sources: list[tuple[str, int, str]] = Field(description="Chat, position and id of its messages.")
+    sources: list[Place] = Field(description="Its newest messages, newest last.")
 
 
 class Event(BaseModel):

@@ -108,7 +108,7 @@ def position_of(what: str, cursor: str | None) -> int | None:
     try:
         raw = urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4))
         check, text = raw[:_CHECK], raw[_CHECK:]
-        if check == _check(what, text):
+        if check == _check(what, text) and text.isdigit() and len(text) <= _DIGITS:
             return int(text)
     except (ValueError, binascii.Error):
         pass
@@ -116,6 +116,7 @@ def position_of(what: str, cursor: str | None) -> int | None:
 
 
 _CHECK = 6
+_DIGITS = 18  # more fit no database
 
 
 def _check(what: str, text: bytes) -> bytes:

@@ -135,11 +135,11 @@ def _facts(of: Chat | User, every: bool) -> list[dict[str, Any]]:
 
 
 def _entities(of: Chat | User) -> list[dict[str, Any]]:
-    return [asdict(entity) for entity in of.entities]
+    return [shown.entity(entity) for entity in of.entities]
 
 
 def _set_entity(of: Chat | User, given: bodies.EntityGiven) -> dict[str, Any]:
     made = of.set_entity(
         given.kind, given.name, status=given.status, due=given.due, owner=given.owner, links=given.links
     )
-    return asdict(made)
+    return shown.entity(made)

@@ -7,6 +7,7 @@ from dataclasses import asdict
 from typing import Any
 
 from infold.context import Context
+from infold.entities import Entity
 from infold.facts import Fact
 from infold.items import Item
 from infold.ledger.rows import ChatRow, Event
@@ -72,6 +73,10 @@ def pin(line: Item) -> dict[str, Any]:
 
 def fact(one: Fact) -> dict[str, Any]:
     return asdict(one)
+
+
+def entity(one: Entity) -> dict[str, Any]:
+    return {**asdict(one), "sources": [{"chat": chat, "seq": seq, "id": id} for chat, seq, id in one.sources]}
 
 
 def event(key: int, one: Event) -> dict[str, Any]:
