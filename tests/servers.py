@@ -20,18 +20,14 @@ import httpx2
 _CHILD = """
 import json, sys, uvicorn
 from infold.service.app import create_app
+from infold.service.server import Server
 from infold.service.settings import ServiceSettings
 
 settings = ServiceSettings(**json.loads(sys.argv[1]))
 app = create_app(settings)
 
-class Server(uvicorn.Server):
-    async def shutdown(self, sockets=None):
-        app.state.service.feed.end()
-        await super().shutdown(sockets)
-
 config = uvicorn.Config(app, host=settings.host, port=settings.port, log_level="warning", timeout_graceful_shutdown=5)
-Server(config).run()
+Server(config, app).run()
 """
 
 

@@ -19,9 +19,9 @@ JSON = {"content-type": "application/json"}
 
 @pytest.fixture(scope="module")
 def api(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
-    with start_server(tmp_path_factory.mktemp("api"), max_body=3000, max_messages=3) as running:
-        with running.client() as client:
-            yield client
+    folder = tmp_path_factory.mktemp("api")
+    with start_server(folder, max_body=3000, max_messages=3) as running, running.client() as client:
+        yield client
 
 
 def test_a_body_that_is_too_large(api: Client) -> None:

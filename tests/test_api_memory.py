@@ -196,7 +196,7 @@ def test_fold_rewind_and_events(api: Client) -> None:
     assert got(api.get(path))["messages"] == 4
     problem(api.post(f"{path}/rewind", json={"message_id": "nope"}), 404, "not_found")
     events = got(api.get(f"{path}/events"))["items"]
-    assert [event["type"] for event in events][0] == "chat_created"
+    assert events[0]["type"] == "chat_created"
     assert {"summarization", "rewound"} <= {event["type"] for event in events}
     first = got(api.get(f"{path}/events?limit=1"))
     rest = got(api.get(f"{path}/events", params={"cursor": first["next_cursor"]}))

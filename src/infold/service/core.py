@@ -20,7 +20,7 @@ from infold.service.keys import Keyring, Principal
 from infold.service.limits import Limits
 from infold.service.problems import Problem
 from infold.service.settings import ServiceSettings
-from infold.service.telemetry import Metrics
+from infold.service.telemetry import Metrics, log_event, tracing
 
 if TYPE_CHECKING:
     from infold.service.proxy import Proxy
@@ -45,6 +45,7 @@ class Service:
     def __init__(self, settings: ServiceSettings) -> None:
         self.settings = settings
         self.metrics = Metrics()
+        self.tracing = tracing(settings)
         self.limits = Limits(settings.rate, settings.streams)
         self.feed = Feed()
         self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="infold-service")
@@ -57,7 +58,7 @@ class Service:
     async def open(self) -> None:
         """Open the database and begin to watch it."""
         settings = self.settings
-        self.memory = await self.run(Memory, settings.database, model=settings.model, on_event=self._happened)
+        self.memory = await self.run(Memory, settings.database, model=settings.memory_model, on_event=self._happened)
         self.keys = Keyring(self.memory)
         self.feed.open(self)
         self.proxy.open()
@@ -71,6 +72,7 @@ class Service:
                 await self.run_slowly(self.memory.close)
         except TimeoutError:
             log.warning("folds were still being written after %g s; they are finished later", self.settings.grace)
+        self.tracing.close()
         self._threads.shutdown(wait=False)
         self._slow.shutdown(wait=False)
 
@@ -125,6 +127,8 @@ class Service:
 
     def _happened(self, event: Event) -> None:
         self.metrics.on_event(event)
+        self.tracing.on_event(event)
+        log_event(event)
         self.feed.wake()
 
 

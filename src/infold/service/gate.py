@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("infold")
 
-LOOPBACK = ("127.0.0.1", "::1", "localhost")
-
 
 class Gate:
     """ASGI middleware: authentication, limits, metrics, and an answer to errors nobody expected."""
@@ -80,7 +78,7 @@ class Gate:
             principal = await service.run(service.keys.find, key)
         if principal is None:
             raise unauthorized(key)
-        if not principal.id and service.settings.host not in LOOPBACK:
+        if not principal.id and not service.settings.loopback:
             raise Problem(403, "no_keys", "this service has no keys yet; make one with `infold keys create`")
         return principal
 

@@ -165,14 +165,6 @@ class Metrics:
         elif event.type == "gate":
             self._verdicts.labels(data["verdict"]).inc()
 
-    def proxied(self, api: str, outcome: str) -> None: ...
-
-    def first_byte(self, api: str, seconds: float) -> None: ...
-
-    def upstream_error(self, api: str, kind: str) -> None: ...
-
-    def memory_failed(self, api: str) -> None: ...
-
     def render(self) -> tuple[bytes, str]:
         """The text that Prometheus reads, and its content type."""
         from prometheus_client import CONTENT_TYPE_LATEST, generate_latest

@@ -12,8 +12,9 @@ from infold.ledger import service as statements
 from infold.service.api import answers
 from infold.service.api.common import PROBLEMS, answer
 from infold.service.core import Service
-from infold.service.gate import LOOPBACK, unauthorized
+from infold.service.gate import unauthorized
 from infold.service.keys import given_key
+from infold.service.kinds import is_loopback
 from infold.service.problems import RETRY, Problem
 
 routes = APIRouter(tags=["operations"], responses=PROBLEMS)
@@ -51,7 +52,7 @@ async def ready(request: Request) -> Response:
 async def metrics(request: Request) -> Response:
     """Prometheus metrics. From another machine, an admin's key is needed."""
     service: Service = request.app.state.service
-    if request.client is None or request.client.host not in LOOPBACK:
+    if request.client is None or not is_loopback(request.client.host):
         key = given_key(request.headers)
         principal = await service.run(service.keys.find, key)
         if principal is None:
