@@ -17,6 +17,7 @@ from infold.presets import Settings, preset
 from infold.units import turns
 
 if TYPE_CHECKING:
+    from infold.chat import Chat
     from infold.memory import Memory
 
 
@@ -37,10 +38,24 @@ def assemble_context(
 
         with Memory(create=False) as default:
             return assemble_context(user_id, chat_id, query, max_tokens, memory=default)
+    if max_tokens is not None:
+        check_budget(max_tokens)
+    return _assembled(*_read(memory, user_id, chat_id), query, max_tokens)
+
+
+def assemble_open(chat: Chat, query: str, max_tokens: int | None = None) -> dict[str, Any]:
+    """`assemble_context` for a chat that is open: what it has read before is not read again."""
+    if max_tokens is not None:
+        check_budget(max_tokens)
+    with chat.reading() as (connection, state):
+        view, entities = state.view(), chat.known(connection, state).entities
+    return _assembled(view, entities, query, max_tokens)
+
+
+def _assembled(view: View, entities: Sequence[Entity], query: str, max_tokens: int | None) -> dict[str, Any]:
     settings = Settings.from_environment()
     cap = settings.memory_context_max_tokens
-    applied = cap if max_tokens is None else min(check_budget(max_tokens), cap)
-    view, entities = _read(memory, user_id, chat_id)
+    applied = cap if max_tokens is None else min(max_tokens, cap)
     context = enforce_budget(
         view,
         select_hot_turns(view.messages, settings.memory_hot_turns_limit),

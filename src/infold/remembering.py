@@ -64,7 +64,7 @@ class Remembering(Handle):
     def entities(self) -> list[Entity]:
         """Tasks, goals, problems, people, projects and files, newest first: of the chat's user, or of the chat."""
         with self.reading() as (connection, state):
-            return list(self._known(connection, state).entities)
+            return list(self.known(connection, state).entities)
 
     def set_entity(
         self, kind: str, name: str, *, status: str = "", due: str = "", owner: str = "", links: Sequence[str] = ()
@@ -91,7 +91,8 @@ class Remembering(Handle):
         """What this chat holds that answers a query, best first: messages, facts, lines of summaries, entities."""
         return find(self._memory, query, chat=self.id, limit=limit, kinds=kinds, since=since, until=until)
 
-    def _known(self, connection: Connection, state: State) -> Known:
+    def known(self, connection: Connection, state: State) -> Known:
+        """What is known of the chat's user, or of the chat where it has none."""
         knowledge, user = self._memory.knowledge, state.row.user
         return knowledge.of_user(connection, user) if user else knowledge.of_chat(connection, state.row)
 
@@ -152,5 +153,5 @@ class Remembering(Handle):
 
     def related(self, connection: Connection, state: State, view: View, question: str, named: bool) -> View:
         """A view with the entities that matter for a question; with `named`, only those that it points to."""
-        found = select_related_entities(self._known(connection, state).entities, question, state.policy.entities)
+        found = select_related_entities(self.known(connection, state).entities, question, state.policy.entities)
         return replace(view, related=tuple(one for one in found if one[1] == NAMED or not named))

@@ -14,6 +14,7 @@ from rich.text import Text
 
 from infold import __version__
 from infold.cli import checks, doctor, forgetting, knowing, recalling, replay, serving
+from infold.cli.keys import keys
 from infold.cli.options import ChatName, DatabaseUrl, Json, Models, existing, opened
 from infold.cli.output import console, errors, fail, memory_text, print_json
 from infold.cli.transcript import read_transcript
@@ -37,6 +38,7 @@ app.command()(doctor.doctor)
 app.command()(serving.serve)
 app.command()(serving.worker)
 app.command()(serving.config)
+app.add_typer(keys)
 
 
 def _version(value: bool) -> None:

@@ -170,7 +170,9 @@ def _run(app: FastAPI, settings: ServiceSettings, listening: socket.socket) -> N
     """Serve until a signal says to end; then finish what was begun, within the grace."""
     import uvicorn
 
-    server = uvicorn.Server(
+    from infold.service.server import Server
+
+    server = Server(
         uvicorn.Config(
             app,
             ws="none",
@@ -179,7 +181,8 @@ def _run(app: FastAPI, settings: ServiceSettings, listening: socket.socket) -> N
             access_log=False,
             server_header=False,
             timeout_graceful_shutdown=math.ceil(settings.grace),
-        )
+        ),
+        app,
     )
     try:
         server.run(sockets=[listening])

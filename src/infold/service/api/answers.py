@@ -1,0 +1,286 @@
+"""What the API answers, for its description: routes build these values themselves."""
+
+from __future__ import annotations
+
+from typing import Any, Generic, TypeVar
+
+from pydantic import BaseModel, Field
+
+T = TypeVar("T")
+
+
+class Page(BaseModel, Generic[T]):
+    """Part of a list."""
+
+    items: list[T]
+    next_cursor: str | None = Field(description="Give it as `cursor` for the next page; null on the last one.")
+
+
+class Chat(BaseModel):
+    id: str = Field(examples=["trip"])
+    user: str | None = Field(examples=["ann"])
+    title: str | None
+    preset: str = Field(examples=["default"])
+    system: str | None
+    context_window: int = Field(examples=[8192])
+    messages: int = Field(description="Messages so far.", examples=[12])
+    folded: int = Field(description="Messages that memory covers.", examples=[6])
+    created_at: int = Field(description="Milliseconds since 1970.", examples=[1767225600000])
+
+
+class ChatWithPolicy(Chat):
+    config: dict[str, Any] = Field(description="All fields of the policy.")
+
+
+class StoredMessage(BaseModel):
+    id: str = Field(examples=["m1"])
+    seq: int = Field(description="Position in the chat, from 1.", examples=[1])
+    created_at: int
+    model_variant: str | None
+    tokens: int = Field(examples=[9])
+    message: dict[str, Any] = Field(
+        description="The message as it was added.", examples=[{"role": "user", "content": "Let us meet in Lisbon."}]
+    )
+
+
+class Added(BaseModel):
+    items: list[StoredMessage]
+
+
+class Budget(BaseModel):
+    requested: int | None = Field(examples=[2000])
+    applied: int = Field(examples=[2000])
+    estimated_used: int = Field(examples=[412])
+
+
+class EngineSources(BaseModel):
+    hot_turns: int = Field(examples=[4])
+    summaries: int = Field(examples=[1])
+    entities: int = Field(examples=[2])
+
+
+class EngineContext(BaseModel):
+    budget: Budget
+    sources: EngineSources
+    context: list[dict[str, Any]] = Field(examples=[[{"role": "user", "content": "Which hotel did we choose?"}]])
+
+
+class Piece(BaseModel):
+    layer: str
+    what: str
+    tokens: int
+    reason: str
+
+
+class Explanation(BaseModel):
+    items: list[Piece]
+    left_out: list[Piece]
+
+
+class Context(BaseModel):
+    format: str
+    messages: list[dict[str, Any]] = Field(description="As the format's API takes them; empty for text.")
+    system: str | list[dict[str, Any]] | None = Field(description="Beside the messages, for Anthropic.")
+    text: str | None
+    tokens: int
+    budget: int
+    sources: dict[str, int]
+    bridge: list[int] | None = Field(description="First and last position and number of messages only named.")
+    explanation: Explanation
+    hash: str = Field(description="Equal contexts, equal hash.")
+
+
+class Summary(BaseModel):
+    summary: str = Field(examples=["## Decisions Made\n- They meet in Lisbon"])
+
+
+class Item(BaseModel):
+    id: str
+    section: str
+    text: str
+    sources: list[int] = Field(description="Positions of the messages it comes from.")
+    layer: str
+    fold: int
+    tokens: int
+    confidence: float
+    rewrites: int
+
+
+class MemoryState(BaseModel):
+    summary: str
+    pins: list[Item]
+    facts: list[Item]
+    long: list[Item]
+    leaves: list[Item]
+    cursor: int = Field(description="Everything up to this position is folded.")
+    last_summarized_message_id: str | None
+    recent_messages: list[StoredMessage]
+
+
+class ActionItem(BaseModel):
+    task: str
+    owner: str | None
+    due: str | None
+
+
+class RecordContext(BaseModel):
+    participants: list[str]
+    decisions: list[str]
+    action_items: list[ActionItem]
+    unresolved: list[str]
+    domain_entities: list[str]
+    raw: Any
+
+
+class Record(BaseModel):
+    id: str
+    timestamp: int
+    depth: int
+    parent_id: str | None
+    summary: str
+    key_points: list[str]
+    context: RecordContext
+    original_message_ids: list[str]
+    token_estimate: int
+
+
+class Saying(BaseModel):
+    at: int
+    chat: str
+    seq: int
+    id: str
+    speaker: str
+
+
+class Fact(BaseModel):
+    id: str
+    kind: str = Field(examples=["biography"])
+    text: str = Field(examples=["User lives in Berlin"])
+    subject: str
+    attribute: str
+    value: str
+    quote: str
+    confidence: float
+    speaker: str
+    sources: list[Saying]
+    valid_from: int
+    valid_to: int | None
+    status: str = Field(examples=["current"])
+    superseded_by: str | None
+    conflicts_with: list[str]
+
+
+class Place(BaseModel):
+    chat: str
+    seq: int
+    id: str
+
+
+class Entity(BaseModel):
+    id: str
+    kind: str = Field(examples=["task"])
+    name: str = Field(examples=["Book the hotel"])
+    status: str = Field(examples=["open"])
+    due: str
+    owner: str
+    links: list[str]
+    first_at: int
+    last_at: int
+    mentions: int
+    sources: list[Place] = Field(description="Its newest messages, newest last.")
+
+
+class Event(BaseModel):
+    id: str = Field(description="Give it as Last-Event-ID to hear what happened after it.", examples=["17"])
+    type: str = Field(examples=["summarization"])
+    created_at: int
+    chat: str
+    data: dict[str, Any]
+
+
+class Folded(BaseModel):
+    folded: bool = Field(description="False where the policy's depth limit forbids another fold.")
+
+
+class Pin(BaseModel):
+    id: str
+    text: str = Field(examples=["Ann is allergic to nuts."])
+    tokens: int
+
+
+class Rewound(BaseModel):
+    removed: int = Field(description="Messages that left the chat.", examples=[2])
+
+
+class Receipt(BaseModel):
+    """What was forgotten, as numbers."""
+
+    at: int
+    messages: int
+    folds: int
+    items: int
+    facts: int
+    mentions: int
+    blocks: int
+    events: int
+    pins: int
+    chats: int
+    clean: bool
+
+
+class Fault(BaseModel):
+    chat: str
+    what: str
+
+
+class Proof(BaseModel):
+    """Whether every message is kept, bridged or folded exactly once, and nothing was changed."""
+
+    ok: bool
+    problems: list[Fault]
+    chats: int
+    messages: int
+    folded: int
+    unfolded: int
+    folds: int
+
+
+class ModelUsage(BaseModel):
+    model: str
+    calls: int
+    failed: int
+    tokens_in: int
+    tokens_out: int
+    cached: int
+    cost: float | None = Field(description="US dollars; null where a price is not known.")
+    duration: int
+
+
+class Usage(BaseModel):
+    models: list[ModelUsage]
+    calls: int
+    cost: float | None
+
+
+class Stats(BaseModel):
+    folds: int
+    failures: int
+    success_rate: float
+    mean_latency: float
+
+
+class Hit(BaseModel):
+    kind: str = Field(examples=["message"])
+    text: str
+    at: int
+    chat: str
+    sources: list[str]
+    score: float
+    speaker: str
+    seq: int
+    whole: bool
+    id: str
+
+
+class Health(BaseModel):
+    status: str = Field(examples=["ok"])

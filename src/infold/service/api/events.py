@@ -1,0 +1,111 @@
+"""What happens to a chat: as pages, and live as server-sent events."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from functools import partial
+from typing import Annotated, Any
+
+from fastapi import Header
+from starlette.responses import Response, StreamingResponse
+from starlette.types import Receive, Scope, Send
+
+from infold.chat import Chat
+from infold.errors import NotFoundError
+from infold.ledger import service as statements
+from infold.service.api import answers, shown
+from infold.service.api.common import ChatId, Cursor, Limit, Reads, answer, cursor_of, page, position_of, router
+from infold.service.core import Desk
+from infold.service.problems import Problem
+
+routes = router("events")
+HEARTBEAT = 15.0
+"""Seconds without an event after which a comment is sent, so that nobody takes the stream for dead."""
+_BATCH = 500
+_LAST = 1 << 62
+
+
+@routes.get("/v1/chats/{chat_id:id}/events", response_model=answers.Page[answers.Event])
+async def list_events(chat_id: ChatId, desk: Reads, cursor: Cursor = None, limit: Limit = 100) -> Response:
+    """What happened to a chat, oldest first."""
+    what = f"events {chat_id}"
+    after = position_of(what, cursor) or 0
+    found = await desk.with_chat(chat_id, lambda chat: _after(chat, after, limit + 1))
+    more = cursor_of(what, int(found[limit - 1]["id"])) if len(found) > limit else None
+    return answer(page(found[:limit], more))
+
+
+@routes.get(
+    "/v1/chats/{chat_id:id}/events/stream",
+    response_class=StreamingResponse,
+    responses={
+        200: {
+            "description": "Server-sent events: `id`, `event` (its type) and `data` (the event as JSON).",
+            "content": {"text/event-stream": {"schema": {"type": "string"}}},
+        }
+    },
+)
+async def stream_events(
+    chat_id: ChatId,
+    desk: Reads,
+    last_event_id: Annotated[
+        str | None, Header(description="Begin after this event; 0 replays all. Without it, only what is new.")
+    ] = None,
+) -> Response:
+    """What happens to a chat, as it happens. Ends when the chat is deleted or the service stops: connect again."""
+    if last_event_id is not None and not (last_event_id.isdecimal() and int(last_event_id) < _LAST):
+        raise Problem(400, "bad_event_id", "Last-Event-ID is the id of an event of this chat, or 0")
+    newest = await desk.with_chat(chat_id, _newest)
+    after = newest if last_event_id is None else int(last_event_id)
+    return _Stream(desk, chat_id, after)
+
+
+class _Stream(StreamingResponse):
+    """Holds one of the key's streams, and listens to the feed, as long as it is sent."""
+
+    def __init__(self, desk: Desk, chat_id: str, after: int) -> None:
+        headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
+        super().__init__((), 200, headers, "text/event-stream")
+        self._desk = desk
+        self._chat_id = chat_id
+        self._after = after
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        service = self._desk.service
+        with service.limits.stream(self._desk.principal.id), service.feed.listening() as changed:
+            async with aclosing(self._events(changed)) as events:
+                self.body_iterator = events
+                await super().__call__(scope, receive, send)
+
+    async def _events(self, changed: asyncio.Event) -> AsyncGenerator[bytes]:
+        feed, after = self._desk.service.feed, self._after
+        yield b"retry: 1000\n\n"
+        while not feed.closing:
+            changed.clear()
+            try:
+                found = await self._desk.with_chat(self._chat_id, partial(_after, after=after, most=_BATCH))
+            except (Problem, NotFoundError):  # it was deleted
+                return
+            for event in found:
+                data = json.dumps(event, ensure_ascii=False, separators=(",", ":"))
+                yield f"id: {event['id']}\nevent: {event['type']}\ndata: {data}\n\n".encode()
+                after = int(event["id"])
+            if len(found) == _BATCH:
+                continue
+            try:
+                await asyncio.wait_for(changed.wait(), HEARTBEAT)
+            except TimeoutError:
+                yield b": still here\n\n"
+
+
+def _after(chat: Chat, after: int, most: int) -> list[dict[str, Any]]:
+    with chat.reading() as (connection, state):
+        return [shown.event(key, event) for key, event in statements.events_after(connection, state.row, after, most)]
+
+
+def _newest(chat: Chat) -> int:
+    with chat.reading() as (connection, state):
+        return statements.last_event(connection, state.row)

@@ -1,0 +1,113 @@
+"""What infold knows, as JSON values."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from typing import Any
+
+from infold.context import Context
+from infold.entities import Entity
+from infold.facts import Fact
+from infold.items import Item
+from infold.ledger.rows import ChatRow, Event
+from infold.messages import Message
+from infold.reports import MemoryState, Usage
+
+
+def chat(row: ChatRow) -> dict[str, Any]:
+    return {
+        "id": row.id,
+        "user": row.user,
+        "title": row.title,
+        "preset": json.loads(row.policy)["name"],
+        "system": row.system,
+        "context_window": row.context_window,
+        "messages": row.last_seq,
+        "folded": row.cursor,
+        "created_at": row.created_at,
+    }
+
+
+def message(stored: Message) -> dict[str, Any]:
+    return {
+        "id": stored.id,
+        "seq": stored.seq,
+        "created_at": stored.created_at,
+        "model_variant": stored.model_variant,
+        "tokens": stored.tokens,
+        "message": stored.wire,
+    }
+
+
+def item(line: Item) -> dict[str, Any]:
+    return {
+        "id": line.id,
+        "section": line.section,
+        "text": line.text,
+        "sources": list(line.sources),
+        "layer": line.layer,
+        "fold": line.fold,
+        "tokens": line.tokens,
+        "confidence": line.confidence,
+        "rewrites": line.rewrites,
+    }
+
+
+def memory(state: MemoryState) -> dict[str, Any]:
+    return {
+        "summary": state.summary,
+        "pins": [item(line) for line in state.pins],
+        "facts": [item(line) for line in state.facts],
+        "long": [item(line) for line in state.long],
+        "leaves": [item(line) for line in state.leaves],
+        "cursor": state.cursor,
+        "last_summarized_message_id": state.last_summarized_message_id,
+        "recent_messages": [message(one) for one in state.recent_messages],
+    }
+
+
+def pin(line: Item) -> dict[str, Any]:
+    return {"id": line.id, "text": line.text, "tokens": line.tokens}
+
+
+def fact(one: Fact) -> dict[str, Any]:
+    return asdict(one)
+
+
+def entity(one: Entity) -> dict[str, Any]:
+    return {**asdict(one), "sources": [{"chat": chat, "seq": seq, "id": id} for chat, seq, id in one.sources]}
+
+
+def event(key: int, one: Event) -> dict[str, Any]:
+    return {"id": str(key), "type": one.type, "created_at": one.created_at, "chat": one.chat, "data": one.data}
+
+
+def context(made: Context, format: str) -> dict[str, Any]:
+    """A context in one of the formats: `messages` as its API takes them, `system` beside them, or `text`."""
+    given: Any = made.messages if format == "chat" else made.to(format)
+    system = text = None
+    if format == "text":
+        given, text = [], given
+    elif format == "anthropic":
+        system, given = given.get("system"), given["messages"]
+    why = made.explain()
+    return {
+        "format": format,
+        "messages": given,
+        "system": system,
+        "text": text,
+        "tokens": made.tokens,
+        "budget": made.budget,
+        "sources": made.sources,
+        "bridge": list(made.bridge) if made.bridge else None,
+        "explanation": {
+            "items": [asdict(piece) for piece in why.items],
+            "left_out": [asdict(piece) for piece in why.left_out],
+        },
+        "hash": made.hash,
+    }
+
+
+def usage(used: Usage) -> dict[str, Any]:
+    return {"models": [asdict(one) for one in used.models], "calls": len(used.calls), "cost": used.cost}

@@ -1,0 +1,169 @@
+"""What all requests share: the memory, threads to use it in, open chats, keys, limits, the feed of events."""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import logging
+import threading
+from collections import OrderedDict
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, ParamSpec, TypeVar
+
+from infold.chat import Chat
+from infold.errors import NotFoundError
+from infold.ledger.rows import Event
+from infold.memory import Memory
+from infold.service.feed import Feed
+from infold.service.keys import Keyring, Principal
+from infold.service.limits import Limits
+from infold.service.problems import Problem
+from infold.service.settings import ServiceSettings
+from infold.service.telemetry import Metrics, log_event, tracing
+
+if TYPE_CHECKING:
+    from infold.service.proxy import Proxy
+
+log = logging.getLogger("infold")
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+_THREADS = 8
+_SLOW_THREADS = 4
+_MOST_CHATS = 512
+
+
+class Service:
+    """One process of the service. Opened and closed with its app."""
+
+    memory: Memory
+    keys: Keyring
+    proxy: Proxy
+
+    def __init__(self, settings: ServiceSettings) -> None:
+        self.settings = settings
+        self.metrics = Metrics()
+        self.tracing = tracing(settings)
+        self.limits = Limits(settings.rate, settings.streams)
+        self.feed = Feed()
+        self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="infold-service")
+        self._slow = ThreadPoolExecutor(_SLOW_THREADS, thread_name_prefix="infold-slow")
+        self._chats: OrderedDict[tuple[str, str], Chat] = OrderedDict()
+        self._lock = threading.Lock()
+        self.tidied = 0.0
+        """When answers that are too old to be asked for were last looked for."""
+
+    async def open(self) -> None:
+        """Open the database and begin to watch it."""
+        settings = self.settings
+        self.memory = await self.run(Memory, settings.database, model=settings.memory_model, on_event=self._happened)
+        self.keys = Keyring(self.memory)
+        self.feed.open(self)
+        self.proxy.open()
+
+    async def close(self) -> None:
+        """Keep the last replies, finish background folds, within the time of grace, and close the database."""
+        await self.feed.close()
+        try:
+            async with asyncio.timeout(self.settings.grace):
+                await self.proxy.close()
+                await self.run_slowly(self.memory.close)
+        except TimeoutError:
+            log.warning("folds were still being written after %g s; they are finished later", self.settings.grace)
+        self.tracing.close()
+        self._threads.shutdown(wait=False)
+        self._slow.shutdown(wait=False)
+
+    async def run(self, work: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
+        """Do something with the memory in a thread, off the event loop."""
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._threads, functools.partial(work, *args, **kwargs))
+
+    async def run_slowly(self, work: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
+        """The same for what may take long, such as a model's answer: it keeps no quick request waiting."""
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._slow, functools.partial(work, *args, **kwargs))
+
+    def find_chat(self, memory: Memory, tenant: str, id: str) -> tuple[Chat, bool]:
+        """A chat that is there, and whether it was open before. Never creates one."""
+        with self._lock:
+            chat = self._chats.get((tenant, id))
+            if chat is not None:
+                self._chats.move_to_end((tenant, id))
+                return chat, True
+        found = memory.find(id) if 0 < len(id) <= 200 and "\0" not in id else None
+        if found is None:
+            raise Problem(404, "chat_not_found", f"there is no chat {id[:200]!r}; add a message to create it")
+        self.keep_chat(tenant, found)
+        return found, False
+
+    def known_chat(self, memory: Memory, tenant: str, id: str) -> Chat | None:
+        """A chat that is there at this moment; None where there is none."""
+        try:
+            chat, cached = self.find_chat(memory, tenant, id)
+            if cached:
+                with chat.reading():  # it may have been deleted since it was opened
+                    pass
+            return chat
+        except NotFoundError:
+            self.drop_chat(tenant, id)
+            return memory.find(id)
+        except Problem:
+            return None
+
+    def keep_chat(self, tenant: str, chat: Chat) -> None:
+        """Remember an open chat: opening one costs several reads."""
+        with self._lock:
+            self._chats[tenant, chat.id] = chat
+            if len(self._chats) > _MOST_CHATS:
+                self._chats.popitem(last=False)
+
+    def drop_chat(self, tenant: str, id: str) -> None:
+        """Forget an open chat; it was deleted."""
+        with self._lock:
+            self._chats.pop((tenant, id), None)
+
+    def _happened(self, event: Event) -> None:
+        self.metrics.on_event(event)
+        self.tracing.on_event(event)
+        log_event(event)
+        self.feed.wake()
+
+
+class Desk:
+    """Where one request is served: the memory of its tenant, and nothing of another's."""
+
+    __slots__ = ("_tenant", "memory", "principal", "service")
+
+    def __init__(self, service: Service, principal: Principal) -> None:
+        self.service = service
+        self.principal = principal
+        self._tenant = principal.tenant
+        self.memory = service.memory.tenant(principal.tenant)
+
+    async def run(self, work: Callable[[Memory], T], *, slow: bool = False) -> T:
+        """Do something with the tenant's memory."""
+        service = self.service
+        return await (service.run_slowly if slow else service.run)(work, self.memory)
+
+    async def with_chat(self, id: str, work: Callable[[Chat], T], *, slow: bool = False) -> T:
+        """Do something with a chat that is there."""
+        service = self.service
+        return await (service.run_slowly if slow else service.run)(self._with_chat, id, work)
+
+    def _with_chat(self, id: str, work: Callable[[Chat], T]) -> T:
+        chat, cached = self.service.find_chat(self.memory, self._tenant, id)
+        try:
+            return work(chat)
+        except NotFoundError:
+            # It may have been deleted, and even made anew, since it was opened; or something in it is not there.
+            self.service.drop_chat(self._tenant, id)
+            if not cached:
+                raise
+        chat, _ = self.service.find_chat(self.memory, self._tenant, id)
+        return work(chat)
+
+    def drop_chat(self, id: str) -> None:
+        self.service.drop_chat(self._tenant, id)

@@ -1,0 +1,89 @@
+"""The gate: what every request passes. Who it is, how much it may send, and what becomes of it if all fails."""
+
+from __future__ import annotations
+
+import logging
+import secrets
+import time
+from typing import TYPE_CHECKING
+
+from starlette.datastructures import Headers
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from infold.errors import InfoldError
+from infold.service.keys import Principal, given_key
+from infold.service.limits import bounded
+from infold.service.problems import Problem, of_error
+
+if TYPE_CHECKING:
+    from infold.service.core import Service
+
+log = logging.getLogger("infold")
+
+
+class Gate:
+    """ASGI middleware: authentication, limits, metrics, and an answer to errors nobody expected."""
+
+    def __init__(self, app: ASGIApp, service: Service) -> None:
+        self._app = app
+        self._service = service
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        began, status = time.perf_counter(), 0
+
+        async def noted(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+            await send(message)
+
+        try:
+            try:
+                if scope["path"].startswith("/v1/"):
+                    receive = await self._let_in(scope, receive)
+                await self._app(scope, receive, noted)
+            except Problem as problem:  # only those of the gate itself come here
+                await problem.response()(scope, receive, noted)
+            except InfoldError as error:
+                await of_error(error).response()(scope, receive, noted)
+        except Exception as error:
+            name = secrets.token_hex(8)
+            log.error("internal error %s: %s", name, type(error).__name__)
+            log.debug("internal error %s", name, exc_info=True)  # a traceback may quote messages
+            if status:
+                raise  # half an answer is out: the connection must break
+            detail = "something went wrong in the service; its log names this occurrence"
+            await Problem(500, "internal", detail, instance=name).response()(scope, receive, noted)
+        finally:
+            route = getattr(scope.get("route"), "path_format", "other")
+            self._service.metrics.request(route, scope["method"], status, time.perf_counter() - began)
+
+    async def _let_in(self, scope: Scope, receive: Receive) -> Receive:
+        principal = await self.principal(scope)
+        self._service.limits.take(principal.id)
+        scope.setdefault("state", {})["principal"] = principal
+        # Routed as it was sent, so that an id may hold any character: each is decoded on its own.
+        scope["path"] = scope["raw_path"].decode("latin-1")
+        return bounded(scope, receive, self._service.settings.max_body)
+
+    async def principal(self, scope: Scope) -> Principal:
+        """Whom a request speaks for."""
+        service = self._service
+        key = given_key(Headers(scope=scope))
+        known, principal = service.keys.remembered(key)
+        if not known:
+            principal = await service.run(service.keys.find, key)
+        if principal is None:
+            raise unauthorized(key)
+        if not principal.id and not service.settings.loopback:
+            raise Problem(403, "no_keys", "this service has no keys yet; make one with `infold keys create`")
+        return principal
+
+
+def unauthorized(key: str | None) -> Problem:
+    """The problem of a request that speaks for nobody."""
+    told = "this key opens nothing here" if key else "send a key in the header X-Infold-Key"
+    return Problem(401, "unauthorized", told, headers={"WWW-Authenticate": "Bearer"})

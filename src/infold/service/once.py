@@ -1,0 +1,125 @@
+"""Routes of the API: bodies are JSON, and a write with an Idempotency-Key happens once."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Awaitable, Callable, Coroutine
+from typing import Any
+
+from fastapi.exceptions import RequestValidationError
+from fastapi.routing import APIRoute
+from starlette.requests import Request
+from starlette.responses import Response
+
+from infold.errors import InfoldError
+from infold.ledger import service as statements
+from infold.ledger.service import Answered
+from infold.service.core import Desk, Service
+from infold.service.keys import Principal
+from infold.service.problems import Problem, of_error, of_validation
+
+KEPT = 24 * 3600 * 1000
+"""Milliseconds that an answer can be asked for again."""
+STALE = 10 * 60 * 1000
+"""Milliseconds after which an answer that is still being made is given up: its process is gone."""
+HEADER = "idempotency-key"
+_TIDY = 600  # seconds between two looks for what is too old
+_HEADERS = ("content-type", "location", "etag")
+
+Handler = Callable[[Request], Awaitable[Response]]
+
+
+class Route(APIRoute):
+    """A route of infold's own API."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        handle = super().get_route_handler()
+        if "GET" in (self.methods or ()):
+            return handle
+        reads_body = self.body_field is not None
+
+        async def checked(request: Request) -> Response:
+            if reads_body:
+                _check_type(request)
+            token = request.headers.get(HEADER)
+            return await handle(request) if token is None else await _once(request, token, handle)
+
+        return checked
+
+
+def _check_type(request: Request) -> None:
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind == "application/json" or (kind.startswith("application/") and kind.endswith("+json")):
+        return
+    if request.headers.get("content-length", "0") != "0" or "transfer-encoding" in request.headers:
+        raise Problem(415, "unsupported_type", f"the body must be application/json, not {kind[:80] or 'unnamed'}")
+
+
+async def _once(request: Request, token: str, handle: Handler) -> Response:
+    if not 0 < len(token) <= 200 or not token.isprintable():
+        raise Problem(400, "bad_idempotency_key", "an Idempotency-Key is a text of 1 to 200 printable characters")
+    service: Service = request.app.state.service
+    principal: Principal = request.state.principal
+    desk = Desk(service, principal)
+    body = await request.body()
+    asked = f"{request.method} {request.url.path}?{request.url.query}\0".encode() + body
+    fingerprint = hashlib.sha256(asked).digest()
+    known = await service.run(_reserve, desk, token, fingerprint)
+    if known is not None:
+        if known.fingerprint != fingerprint:
+            raise Problem(
+                422, "idempotency_conflict", "this Idempotency-Key was used for another request; use a new one"
+            )
+        if known.status is None:
+            told = "the same request is being answered at the moment; ask again soon"
+            raise Problem(409, "in_progress", told, headers={"Retry-After": "1"})
+        return Response(known.body, known.status, {**known.headers, "Idempotency-Replayed": "true"})
+    try:
+        answer = await _answer(request, handle)
+    except Exception:
+        await service.run(_release, desk, token)
+        raise
+    if answer.status_code < 500:
+        kept = {name: answer.headers[name] for name in _HEADERS if name in answer.headers}
+        await service.run(_keep, desk, token, answer.status_code, kept, bytes(answer.body))
+    else:
+        await service.run(_release, desk, token)
+    return answer
+
+
+async def _answer(request: Request, handle: Handler) -> Response:
+    """The answer, errors that belong to the request among them."""
+    try:
+        return await handle(request)
+    except Problem as problem:
+        return problem.response()
+    except InfoldError as error:
+        return of_error(error).response()
+    except RequestValidationError as error:
+        return of_validation(error).response()
+
+
+def _reserve(desk: Desk, token: str, fingerprint: bytes) -> Answered | None:
+    """What was answered before; or nothing, and then this request is the one that is answered."""
+    owner, now = desk.principal.id, desk.memory.clockwork.now()
+    with desk.memory.database.write() as connection:
+        connection.alone(f"idempotent {owner} {token}")
+        if time.monotonic() - desk.service.tidied > _TIDY:
+            desk.service.tidied = time.monotonic()
+            statements.expire_answers(connection, now - KEPT)
+        known = statements.answered(connection, owner, token)
+        if known is not None and now - known.created_at < (STALE if known.status is None else KEPT):
+            return known
+        statements.reserve_answer(connection, owner, token, fingerprint, now)
+        return None
+
+
+def _release(desk: Desk, token: str) -> None:
+    with desk.memory.database.write() as connection:
+        statements.release_answer(connection, desk.principal.id, token)
+
+
+def _keep(desk: Desk, token: str, status: int, headers: dict[str, str], body: bytes) -> None:
+    with desk.memory.database.write() as connection:
+        statements.keep_answer(connection, desk.principal.id, token, status, headers, body)

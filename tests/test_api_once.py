@@ -1,0 +1,113 @@
+"""Idempotency-Key: a write happens once."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+
+import httpx2
+import pytest
+
+from tests.conftest import user
+from tests.servers import Running, problem, start_server
+
+Client = httpx2.Client
+
+
+@pytest.fixture(scope="module")
+def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    with start_server(tmp_path_factory.mktemp("api")) as started:
+        yield started
+
+
+@pytest.fixture(scope="module")
+def api(running: Running) -> Iterator[Client]:
+    with running.client() as client:
+        yield client
+
+
+def once(token: str) -> dict[str, str]:
+    return {"Idempotency-Key": token}
+
+
+def count(api: Client, chat: str) -> int:
+    return int(api.get(f"/v1/chats/{chat}").json()["messages"])
+
+
+def test_the_same_request_happens_once(api: Client) -> None:
+    answers = [api.post("/v1/chats/a/messages", json=user("hello"), headers=once("k1")) for _ in range(3)]
+    assert [answer.status_code for answer in answers] == [201] * 3
+    assert len({answer.content for answer in answers}) == 1
+    assert [answer.headers.get("idempotency-replayed") for answer in answers] == [None, "true", "true"]
+    assert count(api, "a") == 1
+
+
+def test_another_request_with_the_key_is_refused(api: Client) -> None:
+    api.post("/v1/chats/b/messages", json=user("hello"), headers=once("k2"))
+    problem(api.post("/v1/chats/b/messages", json=user("other"), headers=once("k2")), 422, "idempotency_conflict")
+    problem(api.post("/v1/chats/bb/messages", json=user("hello"), headers=once("k2")), 422, "idempotency_conflict")
+    answer = api.post("/v1/chats/b/messages?repair=true", json=user("hello"), headers=once("k2"))
+    problem(answer, 422, "idempotency_conflict")
+    assert count(api, "b") == 1
+
+
+def test_every_kind_of_write(api: Client) -> None:
+    made = [api.post("/v1/chats", json={"title": "x"}, headers=once("k3")) for _ in range(2)]
+    assert made[0].json() == made[1].json()
+    id = made[0].json()["id"]
+    for _ in range(2):
+        assert api.patch(f"/v1/chats/{id}", json={"title": "y"}, headers=once("k4")).json()["title"] == "y"
+        assert (
+            api.put(f"/v1/chats/{id}/entities", json={"kind": "task", "name": "n"}, headers=once("k5")).status_code
+            == 200
+        )
+    for _ in range(2):
+        assert api.delete(f"/v1/chats/{id}", headers=once("k6")).status_code == 204
+
+
+def test_an_error_of_the_request_is_its_answer_too(api: Client) -> None:
+    for replayed in (None, "true"):
+        answer = api.post("/v1/chats/c/rewind", json={"message_id": "x"}, headers=once("k7"))
+        problem(answer, 404, "chat_not_found")
+        assert answer.headers.get("idempotency-replayed") == replayed
+
+
+@pytest.mark.parametrize("token", ["", "x" * 201])
+def test_a_key_that_is_none(api: Client, token: str) -> None:
+    problem(api.post("/v1/chats/d/messages", json=user("x"), headers=once(token)), 400, "bad_idempotency_key")
+
+
+def test_F9_at_the_same_time(api: Client, running: Running) -> None:
+    begin, codes = threading.Barrier(6), []
+
+    def send() -> None:
+        with running.client() as client:
+            begin.wait()
+            codes.append(client.post("/v1/chats/e/messages", json=user("hello"), headers=once("k8")).status_code)
+
+    threads = [threading.Thread(target=send) for _ in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert set(codes) <= {201, 409}
+    assert 201 in codes
+    assert count(api, "e") == 1
+    assert api.post("/v1/chats/e/messages", json=user("hello"), headers=once("k8")).status_code == 201
+    assert count(api, "e") == 1
+
+
+def test_F9_a_request_cut_short_after_it_was_stored(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """The answer was lost with its process: made again, the request still adds its message once."""
+    from infold import Memory
+    from infold.ledger import service
+
+    folder = tmp_path_factory.mktemp("cut")
+    with start_server(folder) as first, first.client() as api:
+        api.post("/v1/chats/f/messages", json=user("hello"), headers=once("k9"))
+    with Memory(first.database) as memory, memory.database.write() as connection:
+        service.release_answer(connection, "", "k9")
+    with start_server(folder) as second, second.client() as api:
+        answer = api.post("/v1/chats/f/messages", json=user("hello"), headers=once("k9"))
+        assert (answer.status_code, answer.headers.get("idempotency-replayed")) == (201, None)
+        assert count(api, "f") == 1
