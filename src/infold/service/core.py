@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
 from infold.chat import Chat
 from infold.errors import NotFoundError
+from infold.ledger.addresses import is_postgres
 from infold.ledger.rows import Event
 from infold.memory import Memory
 from infold.service.feed import Feed
@@ -21,6 +22,7 @@ from infold.service.limits import Limits
 from infold.service.problems import Problem
 from infold.service.settings import ServiceSettings
 from infold.service.telemetry import Metrics, log_event, tracing
+from infold.service.upkeep import upkeep
 
 if TYPE_CHECKING:
     from infold.service.proxy import Proxy
@@ -52,20 +54,27 @@ class Service:
         self._slow = ThreadPoolExecutor(_SLOW_THREADS, thread_name_prefix="infold-slow")
         self._chats: OrderedDict[tuple[str, str], Chat] = OrderedDict()
         self._lock = threading.Lock()
+        self._upkeep: asyncio.Task[None] | None = None
         self.tidied = 0.0
         """When answers that are too old to be asked for were last looked for."""
 
     async def open(self) -> None:
         """Open the database and begin to watch it."""
         settings = self.settings
-        self.memory = await self.run(Memory, settings.database, model=settings.memory_model, on_event=self._happened)
+        queue = is_postgres(settings.database)
+        self.memory = await self.run(
+            Memory, settings.database, model=settings.memory_model, on_event=self._happened, queue=queue
+        )
         self.keys = Keyring(self.memory)
         self.feed.open(self)
         self.proxy.open()
+        self._upkeep = None if queue else asyncio.create_task(upkeep(self))
 
     async def close(self) -> None:
         """Keep the last replies, finish background folds, within the time of grace, and close the database."""
         await self.feed.close()
+        if self._upkeep is not None:
+            self._upkeep.cancel()
         try:
             async with asyncio.timeout(self.settings.grace):
                 await self.proxy.close()

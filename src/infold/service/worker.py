@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from infold.errors import DatabaseError, NotFoundError
 from infold.ledger import jobs
 from infold.messages import canonical_json
+from infold.service.upkeep import compact
 
 if TYPE_CHECKING:
     from pgqueuer import PgQueuer
@@ -54,13 +55,6 @@ def sweep(memory: Memory) -> int:
         if not some:
             return found
         found, after = found + len(some), some[-1][2]
-
-
-def compact(memory: Memory, settings: ServiceSettings) -> None:
-    """`memory.compact`: let old messages go, as the settings say, of every tenant."""
-    for tenant in memory.tenants():
-        done = memory.tenant(tenant).compact(days=settings.retention_days, mode=settings.retention)
-        log.info("retention: %d messages", done.messages, extra={"event": jobs.COMPACT, "messages": done.messages})
 
 
 def _often(seconds: float) -> str:

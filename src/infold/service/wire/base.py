@@ -9,7 +9,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from io import StringIO
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 from infold import formats
 from infold.context import Context
@@ -96,7 +96,7 @@ def parsed(values: Iterable[Mapping[str, Any]]) -> tuple[Message, ...]:
 
 def _parsed(value: Mapping[str, Any]) -> Sequence[Message]:
     try:
-        packed = marshal.dumps(value)
+        packed = marshal.dumps(cast(Any, value))
     except ValueError:  # not what JSON gives
         return _without_ids(value)
     return _parsed_before(packed) if len(packed) <= _SHORT else _without_ids(value)
