@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import pty
 import signal
 import sqlite3
 import subprocess
@@ -659,6 +660,30 @@ def old(tmp_path: Path) -> str:
         chat = memory.tenant("us").chat("c", preset="rolling")
         chat.add([message for number in range(20) for message in said(number)], created_at=START - 40 * DAY)
     return url
+
+
+@pytest.mark.parametrize("answer", ["n", "y"])
+def test_E4_compact_asks_who_sits_there(old: str, answer: str) -> None:
+    master, terminal = pty.openpty()
+    try:
+        os.write(master, f"{answer}\n".encode())
+        child = subprocess.run(
+            [sys.executable, "-c", "from infold.cli import main; main()", "compact", "--tenant", "us", "-d", old, "--json"],
+            stdin=terminal, capture_output=True, text=True, check=False,
+        )  # fmt: skip
+    finally:
+        os.close(master)
+        os.close(terminal)
+    assert "would be archived" in child.stderr
+    assert "Go on?" in child.stderr
+    with Memory(old) as memory:
+        done = compactions(memory.tenant("us").chat("c"))
+    if answer == "n":
+        assert (child.returncode, child.stdout, done) == (1, "", [])
+        assert "nothing was changed" in child.stderr
+    else:
+        assert child.returncode == 0
+        assert json.loads(child.stdout)["messages"] == done[0].data["messages"]
 
 
 def test_E4_compact_shows_first_and_does_it_with_yes(run: Run, old: str) -> None:

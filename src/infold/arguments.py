@@ -29,7 +29,7 @@ def question_of(query: str | MessageLike | None) -> Message | None:
 
 def same(given: Message, stored: Message, sha256: bytes | None = None) -> Message:
     """The stored message, if what was given under its id is the same, or was forgotten: then it stays so. One whose words
-    were removed is known by its hash."""
+    are gone is known by its hash."""
     if sha256 is not None:
         given = replace(
             given, seq=stored.seq, created_at=stored.created_at, model_variant=stored.model_variant, id=stored.id

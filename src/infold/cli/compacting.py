@@ -10,7 +10,7 @@ import typer
 from rich.text import Text
 
 from infold.cli.options import DatabaseUrl, Json, Models, opened
-from infold.cli.output import console, fail, print_json, working
+from infold.cli.output import console, errors, fail, print_json, working
 from infold.retention import ARCHIVE, REMOVE, Compaction
 
 
@@ -39,7 +39,7 @@ def compact(
             found = chats.compact(days, mode, dry_run=True)
         asks = not (dry_run or yes) and found.messages > 0
         if asks and sys.stdin.isatty():
-            console.print(_told(found))
+            errors.print(_told(found))
             if not typer.confirm("Go on?", err=True):
                 fail("nothing was changed")
             asks = False

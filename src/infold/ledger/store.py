@@ -230,6 +230,11 @@ _ids = Query(
     .where(messages.c.chat == P("of"), messages.c.seq.between(P("first"), P("last")))
     .order_by(messages.c.seq)
 )
+_stamps = Query(
+    select(messages.c.seq, messages.c.id, messages.c.created_at).where(
+        messages.c.chat == P("of"), among(messages.c.seq, "seqs")
+    )
+)
 _checked = Query(
     select(*_MESSAGE_COLUMNS, messages.c.sha256).where(messages.c.chat == P("of")).order_by(messages.c.seq)
 )
@@ -307,6 +312,11 @@ def last_model(connection: Connection, key: int, after: int) -> str | None:
 
 def message_ids(connection: Connection, key: int, first: int, last: int) -> list[str]:
     return [row[0] for row in _ids(connection, of=key, first=first, last=last)]
+
+
+def stamps(connection: Connection, key: int, seqs: Sequence[int]) -> dict[int, tuple[str, int]]:
+    """Id and time of the messages at some positions: what archives need not be read for."""
+    return {seq: (id, at) for seq, id, at in _stamps(connection, of=key, seqs=json.dumps(seqs))}
 
 
 def message_hashes(connection: Connection, key: int, first: int, last: int) -> list[bytes]:
