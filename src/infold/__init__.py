@@ -26,6 +26,7 @@ _HOMES = {
     "Event": "ledger.rows",
     "Proof": "audit",
     "Receipt": "forgetting",
+    "Compaction": "retention",
     "Policy": "policy",
     "Settings": "presets",
     "SummarizationConfig": "presets",
@@ -107,6 +108,7 @@ if TYPE_CHECKING:
     from infold.records import SummaryRecord as SummaryRecord
     from infold.reports import MemoryState as MemoryState
     from infold.reports import Usage as Usage
+    from infold.retention import Compaction as Compaction
     from infold.user import User as User
 
 

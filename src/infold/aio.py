@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from infold.recall.vectors import Embedder
     from infold.records import SummaryRecord
     from infold.reports import FoldStats, LastSummarization, MemoryState, Usage
+    from infold.retention import Compaction
     from infold.user import User
 
 P = ParamSpec("P")
@@ -124,6 +125,10 @@ class AsyncMemory:
     async def verify(self) -> Proof:
         """The no-loss and integrity proof for every chat."""
         return await self._hop(lambda: self._sync().verify())
+
+    async def compact(self, days: int | None = None, mode: str = "archive", dry_run: bool = False) -> Compaction:
+        """Archive or remove what old messages said; see `Memory.compact`."""
+        return await self._hop(lambda: self._sync().compact(days, mode, dry_run))
 
     async def settle(self) -> None:
         """Wait for all background folds."""

@@ -27,9 +27,17 @@ def question_of(query: str | MessageLike | None) -> Message | None:
     return replace(question, tokens=message_tokens(question))
 
 
-def same(given: Message, stored: Message) -> Message:
-    """The stored message, if what was given under its id is the same, or was forgotten: then it stays so."""
-    if given.wire != stored.wire and redacted(given).wire != stored.wire:
+def same(given: Message, stored: Message, sha256: bytes | None = None) -> Message:
+    """The stored message, if what was given under its id is the same, or was forgotten: then it stays so. One whose words
+    are gone is known by its hash."""
+    if sha256 is not None:
+        given = replace(
+            given, seq=stored.seq, created_at=stored.created_at, model_variant=stored.model_variant, id=stored.id
+        )
+        known = sha256 in (given.sha256, redacted(given).sha256)
+    else:
+        known = stored.wire in (given.wire, redacted(given).wire)
+    if not known:
         raise DuplicateIdError(
             f"message id {given.id!r} is taken by another message (number {stored.seq}) of this chat; use a new id"
         )

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from infold.committing import GENESIS, fold_hash
 from infold.items import Item, line_tokens
-from infold.ledger import store
+from infold.ledger import archive, store
 from infold.ledger.proof import gaps
 from infold.ledger.query import Connection
 from infold.ledger.rows import ChatRow, FoldRow
@@ -39,12 +39,15 @@ class Proof:
     unfolded: int
     """Messages still verbatim in the window, or bridged."""
     folds: int
+    removed: int = 0
+    """Messages whose words retention removed: their hashes are all there is to check."""
 
     def __str__(self) -> str:
         if self.ok:
+            removed = f", {self.removed} removed since" if self.removed else ""
             return (
                 f"ok: {_some(self.messages, 'message')} in {_some(self.chats, 'chat')}; {self.folded} folded once each by "
-                f"{_some(self.folds, 'fold')}, {self.unfolded} verbatim or bridged, 0 missing"
+                f"{_some(self.folds, 'fold')}, {self.unfolded} verbatim or bridged, 0 missing{removed}"
             )
         return "\n".join(
             [f"{_some(len(self.problems), 'problem')}:"] + [f"  {p.chat}: {p.what}" for p in self.problems]
@@ -58,7 +61,7 @@ def _some(number: int, noun: str) -> str:
 def verify(connection: Connection, only: int | None = None) -> Proof:
     """Check every chat (or one): order, hashes, the partition of folds, the chain, sources and units."""
     problems: list[Problem] = []
-    messages = folded = folds = 0
+    messages = folded = folds = removed = 0
     rows = [row for row in store.all_chats(connection) if only in (None, row.key)]
     names = {row.id for row in rows}
     for chat, n, first, last, ends in gaps(connection):
@@ -73,8 +76,9 @@ def verify(connection: Connection, only: int | None = None) -> Proof:
             made = []
         messages += row.last_seq
         folded += row.cursor
+        removed += archive.count_removed(connection, row.key)
         folds += sum(1 for fold in made if fold.kind == "base" and fold.superseded_by is None)
-    return Proof(not problems, tuple(problems), len(rows), messages, folded, messages - folded, folds)
+    return Proof(not problems, tuple(problems), len(rows), messages, folded, messages - folded, folds, removed)
 
 
 def _check_chat(connection: Connection, row: ChatRow, folds: list[FoldRow]) -> Iterator[str]:
@@ -83,11 +87,13 @@ def _check_chat(connection: Connection, row: ChatRow, folds: list[FoldRow]) -> I
     users = 0
     calls: dict[str, int] = {}
     answers: list[tuple[int, int]] = []
-    for message, stored in store.checked_messages(connection, row.key):
+    for message, stored, removed in store.checked_messages(connection, row.key):
         if message.seq != len(hashes) + 1:
             yield f"message {len(hashes) + 1} is missing; the next one is {message.seq}"
             hashes += [b""] * (message.seq - len(hashes) - 1)
-        if message.sha256 != stored:
+        if removed:
+            pass
+        elif message.sha256 != stored:
             yield f"message {message.seq} ({message.id}) was changed after it was added"
         elif message.tokens != message_tokens(message):
             yield f"message {message.seq} ({message.id}) has a wrong token count"

@@ -32,6 +32,7 @@ from infold.ledger.calls import all_calls
 from infold.ledger.derived import BLOCK
 from infold.ledger.query import Connection
 from infold.ledger.rows import Event
+from infold.marks import REMOVED, UNREADABLE
 from infold.messages import Message
 from infold.noting import catch_up
 from infold.policy import Policy
@@ -141,7 +142,9 @@ class Chat(Remembering, Changing):
             for parsed, tokens in read:
                 known = store.message_by_id(connection, self._key, parsed.id) if parsed.id else None
                 if known is not None:
-                    added.append(same(parsed, known))
+                    gone = known.content in (REMOVED, UNREADABLE)
+                    sha256 = store.message_hashes(connection, self._key, known.seq, known.seq)[0] if gone else None
+                    added.append(same(parsed, known, sha256))
                     continue
                 if parsed.role == "tool" and not repair and parsed.tool_call_id not in awaited(state.messages):
                     raise OrphanResultError(

@@ -11,6 +11,7 @@ from infold.folding.likeness import alike, words
 from infold.folding.merge import fold_extractive
 from infold.items import Item, render
 from infold.ledger import store
+from infold.marks import REMOVED
 from infold.writing import Answers, Job, Log, Writer
 
 if TYPE_CHECKING:
@@ -49,12 +50,12 @@ class Slice:
 
 
 def slices(connection: Connection, state: State) -> list[Slice]:
-    """The folds in force that cover messages, oldest first."""
+    """The folds in force that cover messages, oldest first; none whose messages were removed."""
     key = state.row.key
     wrote: dict[int, list[Item]] = {}
     for item, _ in store.all_items(connection, key):
         wrote.setdefault(item.fold, []).append(item)
-    return [
+    found = [
         Slice(
             fold,
             tuple(store.messages_between(connection, key, fold.first_seq or 1, fold.last_seq or 0)),
@@ -63,6 +64,7 @@ def slices(connection: Connection, state: State) -> list[Slice]:
         for fold in store.all_folds(connection, key)
         if fold.kind == "base" and fold.superseded_by is None
     ]
+    return [one for one in found if all(message.content != REMOVED for message in one.messages)]
 
 
 def drift(chat: str, found: Slice, policy: Policy, authors: Sequence[Author]) -> Drift:

@@ -267,8 +267,8 @@ def _lines(connection: Connection, key: int, with_facts: bool) -> list[Hit]:
     for item in store.alive_items(connection, key):
         if item.layer == FACT and with_facts:
             continue
-        said = [store.messages_between(connection, key, seq, seq) for seq in item.sources]
-        messages = [message for one in said for message in one]
-        at = max((message.created_at for message in messages), default=row.created_at)
-        found.append(Hit("summary", item.text, at, row.id, tuple(m.id for m in messages), 0.0, id=item.id))
+        known = store.stamps(connection, key, item.sources)
+        said = [known[seq] for seq in item.sources if seq in known]
+        at = max((at for _, at in said), default=row.created_at)
+        found.append(Hit("summary", item.text, at, row.id, tuple(id for id, _ in said), 0.0, id=item.id))
     return found

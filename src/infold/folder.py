@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -13,8 +14,8 @@ from infold.folding.extractive import extract
 from infold.folding.merge import Change, fold_extractive, fold_text, rebuild, roll_up
 from infold.items import LEAF, Candidate, Item
 from infold.layers import difference, is_kept, nominal, own_summary, without_outdated
+from infold.ledger import archive, derived, store
 from infold.ledger import calls as store_calls
-from infold.ledger import derived, store
 from infold.ledger.erasure import last_forgetting
 from infold.ledger.query import Connection
 from infold.ledger.rows import Event
@@ -104,7 +105,7 @@ def duplicate(connection: Connection, state: State, found: Sequence[Candidate]) 
 
 def request(connection: Connection, state: State, plan: Plan) -> Request:
     """What to ask a summarizer for a plan: everything since its own last word, up to the plan's end."""
-    replaced, first, parent = _unwritten(state)
+    replaced, first, parent = unwritten(connection, state)
     base = store.items_at(connection, state.row.key, replaced - 1) if replaced else state.items
     last = state.messages[plan.cut - 1].seq if plan.cut else state.row.cursor
     messages = store.messages_between(connection, state.row.key, first, last)
@@ -121,11 +122,15 @@ def _worn(policy: Policy, items: Sequence[Item]) -> bool:
     return bool(policy.leaf_cap and policy.max_rewrites) and any(i.rewrites >= policy.max_rewrites for i in items)
 
 
-def _unwritten(state: State) -> tuple[int, int, str | None]:
-    """The run of extractive folds at the end: number of its first one (0: none), where it begins, and what it follows."""
+def unwritten(connection: Connection, state: State) -> tuple[int, int, str | None]:
+    """The run of extractive folds at the end: number of its first one (0: none), where it begins, and what it follows.
+    It goes no further back than the messages can still be read: what was removed lives on in memory alone."""
     replaced, first, parent = 0, state.row.cursor + 1, state.records[0].id if state.records else None
-    for fold in state.records:  # newest first
-        if fold.author != EXTRACTIVE:
+    run = list(itertools.takewhile(lambda fold: fold.author == EXTRACTIVE, state.records))  # newest first
+    begins = min((fold.first_seq for fold in run if fold.first_seq), default=first)
+    removed = archive.last_removed(connection, state.row.key, begins, state.row.cursor) if begins < first else 0
+    for fold in run:
+        if (fold.first_seq or first) <= removed:
             break
         replaced, first, parent = fold.n, fold.first_seq or first, fold.parent
     return replaced, first, parent
@@ -144,7 +149,7 @@ def _still_asked(connection: Connection, state: State, asked: Request, last: int
     return (
         asked.replaced > 0
         and last <= state.row.cursor
-        and _unwritten(state) == (asked.replaced, asked.first, asked.parent)
+        and unwritten(connection, state) == (asked.replaced, asked.first, asked.parent)
         and store.message_hashes(connection, state.row.key, asked.first, asked.last) == read
     )
 

@@ -20,13 +20,16 @@ RECALL_HEADER = "[infold recall] Quoted from earlier in this chat:"
 RECALL_END = "[end of recall]"
 ENTITIES_HEADER = "[infold entities] Tasks, goals, problems and others that may matter now:"
 BRIDGE_HEADER = "[infold bridge]"
+REMOVED = "[infold removed] What was said here was removed when its time was up."
+"""Stands in the place of a message that retention removed."""
+UNREADABLE = "[infold removed] What was said here is in an archive that cannot be read."
 BACKGROUND = "BACKGROUND – PRIOR CONVERSATION SUMMARY (use only if relevant):"
 PROMPT_MARK = "[infold summarizer]"
 """Every prompt file begins with it."""
 NOTHING = "(nothing durable)"
 
 _HEADER = re.compile(
-    r"\s*(?:\[summary-depth:\d+\] ?)?(?:\[infold (?:memory(?: policy)?|bridge|sources|recall|entities)\]|BACKGROUND – PRIOR)"
+    r"\s*(?:\[summary-depth:\d+\] ?)?(?:\[infold (?:memory(?: policy)?|bridge|sources|recall|entities|removed)\]|BACKGROUND – PRIOR)"
 )
 _HEADING = re.compile(rf"\s*#{{1,6}} (?:{'|'.join(map(re.escape, HEADINGS.values()))})\s*$")
 _QUOTED = re.compile(r"\s*(?:#\d+ |\d{4}-\d\d-\d\d:\s*$|undated:\s*$)")

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from infold.models.caller import Caller
     from infold.models.spec import Model
     from infold.recall.vectors import Embedder
+    from infold.retention import Compaction
     from infold.user import User
 
 log = logging.getLogger("infold")
@@ -298,6 +299,19 @@ class Memory:
 
         with self.database.read() as connection:
             return verify(connection)
+
+    def compact(self, days: int | None = None, mode: str = "archive", dry_run: bool = False) -> Compaction:
+        """Archive what messages older than so many days said, or remove it ("remove"), where memory covers them.
+
+        Without `days`, TRANSCRIPT_RETENTION_DAYS (30). Archived messages are read as before; of removed ones their places
+        and hashes stay, and what memory knows from them. `dry_run` only counts.
+        """
+        from infold.presets import Settings
+        from infold.retention import compact
+
+        if days is None:
+            days = Settings.from_environment().transcript_retention_days
+        return compact(self, days=days, mode=mode, dry_run=dry_run, now=self.clockwork.now())
 
     def settle(self) -> None:
         """Wait for all background folds."""

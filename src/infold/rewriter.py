@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from infold.committing import EXTRACTIVE, Clockwork, LostRaceError, noted
 from infold.errors import DatabaseError, InfoldError, SummarizerError, sanitized
 from infold.failpoints import reach
-from infold.folder import Request, fold_instantly, fold_written, request
+from infold.folder import Request, fold_instantly, fold_written, request, unwritten
 from infold.items import FACT
 from infold.ledger import calls as store
 from infold.ledger.erasure import last_forgetting
@@ -260,7 +260,9 @@ class Rewriter:
         if marks != state.marks:
             note_marks(connection, state, marks)
         if self._upgrades(state.policy) and self._owes(state):
-            return Plan(0, state.records[0].reason), None
+            if unwritten(connection, state)[0]:
+                return Plan(0, state.records[0].reason), None
+            self._stuck = state.row.version  # its messages were removed: it stays as it is
         return None, marks
 
     def _diagnosis(self, connection: Connection, state: State, error: Exception, plan: Plan) -> Event:

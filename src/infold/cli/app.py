@@ -13,7 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from infold import __version__
-from infold.cli import checks, doctor, forgetting, knowing, recalling, replay, serving
+from infold.cli import checks, compacting, doctor, forgetting, knowing, recalling, replay, serving
 from infold.cli.keys import keys
 from infold.cli.options import ChatName, DatabaseUrl, Json, Models, existing, opened
 from infold.cli.output import console, errors, fail, memory_text, print_json
@@ -33,6 +33,7 @@ app.command()(knowing.facts)
 app.add_typer(knowing.entities)
 app.command()(forgetting.forget)
 app.command()(forgetting.drift)
+app.command()(compacting.compact)
 app.command()(checks.verify)
 app.command()(doctor.doctor)
 app.command()(serving.serve)

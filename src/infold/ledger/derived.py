@@ -11,6 +11,7 @@ from sqlalchemy import and_, bindparam, delete, func, insert, or_, select, updat
 
 from infold.entities import Mention
 from infold.facts import Saying, Statement, merged
+from infold.ledger.archive import REMOVED
 from infold.ledger.query import Connection, Query, among
 from infold.ledger.schema import chats, facts, mentions, messages, recall_blocks
 from infold.messages import canonical_json
@@ -57,7 +58,12 @@ _latest_of_user = Query(
     .order_by(facts.c.key.desc())
     .limit(P("most"))
 )
-_keyed_facts = Query(select(facts.c.key, facts.c.sayings).where(facts.c.chat == P("of")))
+_keyed_facts = Query(select(facts.c.key, facts.c.text, facts.c.sayings).where(facts.c.chat == P("of")))
+_removed = select(messages.c.seq).where(messages.c.chat == P("of"), messages.c.archived == REMOVED)
+_removed_seqs = Query(_removed)
+_leave_fact = Query(
+    update(facts).where(facts.c.key == P("of")).values(quote=P("to_quote"), replaces="", sayings=P("to_sayings"))
+)
 _delete_fact = Query(delete(facts).where(facts.c.key == P("of")))
 _delete_damaged = Query(delete(facts).where(facts.c.chat == P("of"), facts.c.digest == P("digest")))
 
@@ -171,7 +177,11 @@ _mentions_of_user = Query(
     .where(mentions.c.tenant == P("tenant"), mentions.c.user == P("of"))
     .order_by(mentions.c.key)
 )
-_delete_mentions = Query(delete(mentions).where(mentions.c.chat == P("of"), mentions.c.seq > P("after")))
+_delete_mentions = Query(
+    delete(mentions).where(
+        mentions.c.chat == P("of"), mentions.c.seq > P("after"), mentions.c.seq.not_in(_removed)
+    )  # what was removed cannot be read again: what is known of it stays
+)
 
 
 _mention_names = Query(
@@ -277,16 +287,25 @@ def next_epoch(connection: Connection, key: int) -> None:
 
 
 def forget_facts(connection: Connection, key: int, seq: int) -> set[int]:
-    """Take back the facts that messages after a position state; and where earlier ones state them too, their positions."""
+    """Take back the facts that messages after a position state; and where earlier ones state them too, their positions.
+    What a removed message stated cannot be read again: it stays, with that one as its source."""
     again: set[int] = set()
-    for fact, text in _keyed_facts(connection, of=key).fetchall():
+    removed: set[int] | None = None
+    for fact, text, said in _keyed_facts(connection, of=key).fetchall():
         try:
-            seqs = [one[1] for one in json.loads(text)]
+            sayings = json.loads(said)
+            seqs = [one[1] for one in sayings]
         except (ValueError, TypeError, IndexError):
             continue
         if max(seqs) > seq:
-            _delete_fact(connection, of=fact)
-            again.update(one for one in seqs if one <= seq)
+            if removed is None:
+                removed = {row[0] for row in _removed_seqs(connection, of=key)}
+            left = [one for one in sayings if one[1] in removed]
+            if left:  # the quotation may be another one's
+                _leave_fact(connection, of=fact, to_quote=text, to_sayings=canonical_json(left))
+            else:
+                _delete_fact(connection, of=fact)
+            again.update(one for one in seqs if one <= seq and one not in removed)
     return again
 
 

@@ -9,6 +9,7 @@ from typing import Any
 from sqlalchemy import bindparam as P  # noqa: N812  as in `store`
 from sqlalchemy import delete, func, select, update
 
+from infold.ledger import archive
 from infold.ledger.derived import BLOCK, drop_block
 from infold.ledger.query import Connection, Query
 from infold.ledger.schema import events, facts, folds, items, mentions, messages, pins, recall_blocks
@@ -17,7 +18,9 @@ from infold.messages import Message, canonical_json
 _redact = Query(
     update(messages)
     .where(messages.c.chat == P("of"), messages.c.seq == P("at"))
-    .values(content=P("to_content"), body=P("to_body"), tokens=P("to_tokens"), sha256=P("to_sha256"))
+    .values(
+        content=P("to_content"), body=P("to_body"), tokens=P("to_tokens"), sha256=P("to_sha256"), archived=archive.HERE
+    )
 )
 _events = Query(select(events.c.key, events.c.data).where(events.c.chat == P("of")))
 _forgettings = Query(select(func.max(events.c.key)).where(events.c.chat == P("of"), events.c.type == "forgotten"))
@@ -34,11 +37,12 @@ _counts = {
 
 
 def redact(connection: Connection, key: int, message: Message) -> None:
-    """Write a message in the place of what it was."""
+    """Write a message in the place of what it was, in an archive too."""
     _redact(
         connection, of=key, at=message.seq, to_content=message.content if isinstance(message.content, str) else None,
         to_body=message.body, to_tokens=message.tokens, to_sha256=message.sha256,
     )  # fmt: skip
+    archive.cut(connection, key, message.seq, message.seq)
 
 
 def change_events(connection: Connection, key: int, change: Callable[[Mapping[str, Any]], dict[str, Any]]) -> int:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import logging
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from typing import Any
 
 from sqlalchemy import and_, bindparam, delete, func, insert, or_, select, update
 
 from infold.items import LEAF, Item
+from infold.ledger import archive
 from infold.ledger.query import Connection, Query, among
 from infold.ledger.rows import ChatRow, FoldRow
 from infold.ledger.schema import (
@@ -27,7 +30,9 @@ from infold.ledger.schema import (
     prefixes,
     recall_blocks,
 )
+from infold.marks import REMOVED, UNREADABLE
 from infold.messages import Message, canonical_json, load
+from infold.tokens import message_tokens
 
 log = logging.getLogger("infold")
 
@@ -37,7 +42,7 @@ P = bindparam
 _FOLD_COLUMNS = [column for column in folds.c if column.name != "key"]
 _MESSAGE_COLUMNS = [
     messages.c.role, messages.c.content, messages.c.body, messages.c.id, messages.c.seq, messages.c.created_at,
-    messages.c.model_variant, messages.c.tokens,
+    messages.c.model_variant, messages.c.tokens, messages.c.archived,
 ]  # fmt: skip
 _ITEM_COLUMNS = [
     items.c.id,
@@ -225,6 +230,11 @@ _ids = Query(
     .where(messages.c.chat == P("of"), messages.c.seq.between(P("first"), P("last")))
     .order_by(messages.c.seq)
 )
+_stamps = Query(
+    select(messages.c.seq, messages.c.id, messages.c.created_at).where(
+        messages.c.chat == P("of"), among(messages.c.seq, "seqs")
+    )
+)
 _checked = Query(
     select(*_MESSAGE_COLUMNS, messages.c.sha256).where(messages.c.chat == P("of")).order_by(messages.c.seq)
 )
@@ -235,9 +245,27 @@ _delete_messages = Query(delete(messages).where(messages.c.chat == P("of"), mess
 _delete_prefixes = Query(delete(prefixes).where(prefixes.c.chat == P("of"), prefixes.c.seq > P("after")))
 
 
-def _message(row: Sequence[Any]) -> Message:
-    role, content, body, id, seq, created_at, model_variant, tokens = row
+def _messages(connection: Connection, key: int, rows: Sequence[Sequence[Any]]) -> list[Message]:
+    """The messages of rows in order, whole wherever their words are kept."""
+    archived = [row[4] for row in rows if row[8] == archive.ARCHIVED]
+    held = archive.said(connection, key, archived) if archived else {}
+    return [_message(row, held) for row in rows]
+
+
+def _message(row: Sequence[Any], held: Mapping[int, archive.Said]) -> Message:
+    role, content, body, id, seq, created_at, model_variant, tokens, archived = row[:9]
+    if archived:
+        if seq not in held:
+            text = REMOVED if archived == archive.REMOVED else UNREADABLE
+            content, body, tokens = text, None, _mark_tokens(role, text)
+        else:
+            content, body = held[seq]
     return load(role, content, body, id=id, seq=seq, created_at=created_at, model_variant=model_variant, tokens=tokens)
+
+
+@functools.cache
+def _mark_tokens(role: str, text: str) -> int:
+    return message_tokens(Message(role, text))
 
 
 def insert_message(connection: Connection, key: int, message: Message) -> None:
@@ -259,16 +287,16 @@ def insert_message(connection: Connection, key: int, message: Message) -> None:
 
 def message_by_id(connection: Connection, key: int, id: str) -> Message | None:
     row = _by_id(connection, of=key, id=id).fetchone()
-    return _message(row) if row else None
+    return _messages(connection, key, [row])[0] if row else None
 
 
 def messages_between(connection: Connection, key: int, first: int, last: int) -> list[Message]:
-    return [_message(row) for row in _between(connection, of=key, first=first, last=last)]
+    return _messages(connection, key, _between(connection, of=key, first=first, last=last).fetchall())
 
 
 def messages_at(connection: Connection, key: int, seqs: Sequence[int]) -> list[Message]:
     """The messages at some positions, in their order."""
-    return [_message(row) for row in _at(connection, of=key, seqs=json.dumps(seqs))]
+    return _messages(connection, key, _at(connection, of=key, seqs=json.dumps(seqs)).fetchall())
 
 
 def last_user_seq(connection: Connection, key: int) -> int:
@@ -286,19 +314,27 @@ def message_ids(connection: Connection, key: int, first: int, last: int) -> list
     return [row[0] for row in _ids(connection, of=key, first=first, last=last)]
 
 
+def stamps(connection: Connection, key: int, seqs: Sequence[int]) -> dict[int, tuple[str, int]]:
+    """Id and time of the messages at some positions: what archives need not be read for."""
+    return {seq: (id, at) for seq, id, at in _stamps(connection, of=key, seqs=json.dumps(seqs))}
+
+
 def message_hashes(connection: Connection, key: int, first: int, last: int) -> list[bytes]:
     return [row[0] for row in _hashes(connection, of=key, first=first, last=last)]
 
 
-def checked_messages(connection: Connection, key: int) -> Iterator[tuple[Message, bytes]]:
-    """All messages of a chat with their stored hashes, one at a time."""
-    for row in _checked(connection, of=key):
-        yield _message(row[:-1]), row[-1]
+def checked_messages(connection: Connection, key: int) -> Iterator[tuple[Message, bytes, bool]]:
+    """All messages of a chat with their stored hashes, and whether they were removed, one at a time."""
+    rows = iter(_checked(connection, of=key))
+    while some := list(islice(rows, archive.MOST)):
+        for message, row in zip(_messages(connection, key, some), some, strict=True):
+            yield message, row[9], row[8] == archive.REMOVED
 
 
 def delete_messages_after(connection: Connection, key: int, seq: int) -> None:
     _delete_messages(connection, of=key, after=seq)
     delete_prefixes_after(connection, key, seq)
+    archive.cut(connection, key, seq + 1)
 
 
 def delete_prefixes_after(connection: Connection, key: int, seq: int) -> None:
