@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from infold.committing import GENESIS, fold_hash
 from infold.items import Item, line_tokens
 from infold.ledger import archive, store
+from infold.ledger.database import Database
 from infold.ledger.proof import gaps
 from infold.ledger.query import Connection
 from infold.ledger.rows import ChatRow, FoldRow
@@ -56,6 +57,23 @@ class Proof:
 
 def _some(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def verify_all(database: Database) -> Proof:
+    """The proof for every tenant of a database."""
+    with database.read() as connection:
+        tenants = store.tenants(connection)
+    found = Proof(True, (), 0, 0, 0, 0, 0)
+    for tenant in tenants:
+        with database.of(tenant).read() as connection:
+            proof = verify(connection)
+        named = [Problem(f"{tenant}/{one.chat}" if tenant else one.chat, one.what) for one in proof.problems]
+        found = Proof(
+            found.ok and proof.ok, (*found.problems, *named), found.chats + proof.chats, found.messages + proof.messages,
+            found.folded + proof.folded, found.unfolded + proof.unfolded, found.folds + proof.folds,
+            found.removed + proof.removed,
+        )  # fmt: skip
+    return found
 
 
 def verify(connection: Connection, only: int | None = None) -> Proof:

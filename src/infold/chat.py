@@ -26,7 +26,7 @@ from infold.errors import (
 from infold.failpoints import reach
 from infold.fitting import assemble_for
 from infold.folder import fold_instantly
-from infold.forgetting import Receipt, forget_messages
+from infold.forgetting import Receipt, forget_copies, forget_messages
 from infold.ledger import journal, store
 from infold.ledger.calls import all_calls
 from infold.ledger.derived import BLOCK
@@ -343,6 +343,7 @@ class Chat(Remembering, Changing):
         anew, which takes about a second for 100 MB.
         """
         receipt = forget_messages(self._memory, self, self._key, message_ids)
+        receipt = forget_copies(self._memory, self, message_ids, receipt)
         if receipt.messages:
             if self._memory.queued:
                 with self.writing() as (connection, _):

@@ -83,6 +83,27 @@ def forget_messages(memory: Memory, chat: Chat, key: int, ids: Sequence[str]) ->
     return receipt
 
 
+def forget_copies(memory: Memory, chat: Chat, ids: Sequence[str], receipt: Receipt) -> Receipt:
+    """Forget the same messages in the branches of a chat; the receipt for all of it."""
+    with memory.database.read() as connection:
+        others = [id for id in store.family(connection, chat.id) if id != chat.id]
+    for other in others:
+        copy = memory.find(other)
+        if copy is None:
+            continue
+        with copy.reading() as (connection, _):
+            held = [id for id in ids if store.message_by_id(connection, copy.key, id) is not None]
+        if held:
+            more = forget_messages(memory, copy, copy.key, held)
+            counts = {
+                name: value + getattr(receipt, name)
+                for name, value in asdict(more).items()
+                if name not in ("at", "clean")
+            }
+            receipt = replace(receipt, clean=receipt.clean and more.clean, **counts)
+    return receipt
+
+
 def _known(connection: Connection, key: int, id: str) -> Message:
     message = store.message_by_id(connection, key, id)
     if message is None:
@@ -113,6 +134,8 @@ def _forget(memory: Memory, connection: Connection, state: State, gone: Sequence
         _, damaged = derived.facts_of_chat(connection, key)
         if damaged:  # nobody knows whose words they hold
             repair(connection, damaged)
+    store.delete_prefixes_after(connection, key, seqs[0] - 1)
+    erasure.delete_answers(connection)
     store.bump(connection, key)
     derived.next_epoch(connection, key)
     left = erasure.digests(connection, key)
@@ -137,6 +160,7 @@ def forget_user(memory: Memory, user: str) -> Receipt:
             store.delete_chat(connection, row.key)
             reach("forget.deleted")
         by_hand = erasure.delete_mentions_by_hand(connection, user)
+        erasure.delete_answers(connection)
     for row in rows:
         _forget_cached(memory, row.key, row.id)
     if not rows:

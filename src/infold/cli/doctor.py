@@ -143,7 +143,9 @@ def _database(url: str) -> str:
         return f"{shown} is not there yet; the first message creates it"
     with memory:
         told = memory.database.backend.describe()
-        proof = memory.verify()
+        from infold.audit import verify_all
+
+        proof = verify_all(memory.database)
     if not proof.ok:
         raise RuntimeError(str(proof))
     return f"{memory.database.backend.name}: {told}, schema {HEAD}; {proof}"

@@ -12,7 +12,7 @@ from sqlalchemy import delete, func, select, update
 from infold.ledger import archive
 from infold.ledger.derived import BLOCK, drop_block
 from infold.ledger.query import Connection, Query
-from infold.ledger.schema import events, facts, folds, items, mentions, messages, pins, recall_blocks
+from infold.ledger.schema import events, facts, folds, idempotent, items, mentions, messages, pins, recall_blocks
 from infold.messages import Message, canonical_json
 
 _redact = Query(
@@ -34,6 +34,14 @@ _counts = {
     table.name: Query(select(func.count()).where(table.c.chat == P("of")))
     for table in (messages, folds, items, facts, mentions, recall_blocks, events, pins)
 }
+
+
+_answers = Query(delete(idempotent).where(idempotent.c.tenant == P("tenant"), idempotent.c.status.is_not(None)))
+
+
+def delete_answers(connection: Connection) -> None:
+    """Remove the answers that the service keeps for a tenant's requests sent twice: they may quote messages."""
+    _answers(connection)
 
 
 def redact(connection: Connection, key: int, message: Message) -> None:

@@ -37,6 +37,8 @@ from infold.tokens import message_tokens
 log = logging.getLogger("infold")
 
 P = bindparam
+BRANCH = "~"
+"""Between the id of a chat and what tells its branches apart."""
 
 
 _FOLD_COLUMNS = [column for column in folds.c if column.name != "key"]
@@ -78,6 +80,11 @@ _insert_chat = Query(
     insert(chats).values({c.name: P(c.name) for c in chats.c if c.name != "key"}).returning(chats.c.key)
 )
 _all_chats = Query(select(*_CHAT_COLUMNS).where(_OURS).order_by(chats.c.created_at, chats.c.key))
+_family = Query(
+    select(chats.c.id)
+    .where(_OURS, or_(chats.c.id == P("root"), chats.c.id.like(P("pattern"), escape="\\")))
+    .order_by(chats.c.key)
+)
 _tenants = Query(select(chats.c.tenant).distinct().order_by(chats.c.tenant))
 _touch = Query(
     update(chats).where(chats.c.key == P("of")).values(last_seq=P("to_seq"), users=P("to_users"), marks=P("to_marks"))
@@ -131,6 +138,13 @@ def all_chats(connection: Connection) -> list[ChatRow]:
 
 def insert_chat(connection: Connection, **values: Any) -> int:
     return int(_insert_chat(connection, **values).fetchone()[0])
+
+
+def family(connection: Connection, id: str) -> list[str]:
+    """A chat with its branches, or a branch with the others and what they branched off."""
+    root = id.partition(BRANCH)[0]
+    escaped = root.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
+    return [row[0] for row in _family(connection, root=root, pattern=f"{escaped}{BRANCH}%")]
 
 
 def tenants(connection: Connection) -> list[str]:

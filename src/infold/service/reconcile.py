@@ -252,7 +252,7 @@ def _created(memory: Memory, caller: Caller, id: str | None) -> Chat:
 
 
 def _branch_id(id: str) -> str:
-    return f"{id.partition('~')[0][:150]}~{new_id()}"
+    return f"{id.partition(store.BRANCH)[0][:150]}{store.BRANCH}{new_id()}"
 
 
 def _by(message: Message, model: str | None) -> Message:
