@@ -163,7 +163,7 @@ class Memory:
         return chat
 
     def find(self, id: str) -> Chat | None:
-        """A chat that is there, as `chat` opens it; None where there is none. Never creates one."""
+        """A chat that is there; None where there is none. Nothing is created, and nothing left undone is gone on with."""
         from infold.chat import Chat
         from infold.ledger import store
 
@@ -174,7 +174,6 @@ class Memory:
             return None
         chat = Chat(self, row.key, id, False)
         _check_wait(chat.policy, False)
-        chat.resume()
         return chat
 
     def _create(

@@ -31,7 +31,9 @@ def resume(memory: Memory) -> int:
         with memory.database.read() as connection:
             some = jobs.due(connection, models=memory.writes, after=after)
         for tenant, chat, _ in some:
-            memory.tenant(tenant).find(chat)
+            opened = memory.tenant(tenant).find(chat)
+            if opened is not None:
+                opened.resume()
         if not some:
             return found
         found, after = found + len(some), some[-1][2]
