@@ -10,8 +10,12 @@ READY := $(VENV)/.ready
 run: $(READY)  ## Replay the demo conversation: folds, memory, proof
 	@$(BIN)/infold replay --demo --database sqlite:///demo.db --fresh
 
+# The core of the contract; `make test-postgres` runs all of it there.
+CORE := rolling chain chunked layered engine default branches retention
+
 test: lint  ## All tests, and the checks they rest on
 	@$(BIN)/python -m pytest
+	@INFOLD_TEST_DATABASE=postgresql $(BIN)/python -m pytest $(CORE:%=tests/test_%.py)
 
 lint: $(READY)  ## Style, types, and who may import whom
 	@$(BIN)/ruff check .
