@@ -70,6 +70,7 @@ CASES: dict[tuple[str, str], Case] = {
     ("post", "/v1/users/{user}/recall"): Case("read", {"query": "code"}),
     ("post", "/v1/users/{user}/forget"): Case("admin"),
     ("get", "/v1/verify"): Case("admin", stranger=200),
+    ("post", "/v1/compact"): Case("admin", {"days": 1, "dry_run": False}, stranger=200),
 }
 ROUTES = sorted(CASES)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
@@ -12,6 +13,8 @@ from starlette.types import Message, Receive, Scope
 from infold.service.problems import Problem
 
 _MOST_KEYS = 10_000
+BODY_TIMEOUT = 30.0
+"""Seconds to wait for the next piece of a body."""
 
 
 class Limits:
@@ -69,14 +72,21 @@ def bounded(scope: Scope, receive: Receive, most: int) -> Receive:
     for name, value in scope["headers"]:
         if name == b"content-length" and value.isdigit() and int(value) > most:
             raise too_large(most)
-    size = 0
+    size, whole = 0, False
 
     async def counted() -> Message:
-        nonlocal size
-        message = await receive()
+        nonlocal size, whole
+        if whole:  # what comes now is that the client has gone, whenever that is
+            return await receive()
+        try:
+            async with asyncio.timeout(BODY_TIMEOUT):
+                message = await receive()
+        except TimeoutError:
+            raise Problem(408, "too_slow", f"no more of the body came for {BODY_TIMEOUT:g} s") from None
         size += len(message.get("body", b""))
         if size > most:
             raise too_large(most)
+        whole = not message.get("more_body")
         return message
 
     return counted

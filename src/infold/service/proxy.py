@@ -8,7 +8,7 @@ import json
 import logging
 import time
 import zlib
-from collections.abc import Mapping
+from collections.abc import Coroutine, Mapping
 from contextlib import ExitStack, suppress
 from typing import TYPE_CHECKING, Any
 
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from starlette.types import Receive, Scope, Send
 
     from infold.chat import Chat
+    from infold.memory import Memory
     from infold.service.core import Service
     from infold.service.wire import Api, Asked, Reply
 
@@ -148,6 +149,8 @@ class Proxy:
             told = "it took too long" if isinstance(error, TimeoutError) else type(error).__name__
             log.warning("a request goes without memory: %s", told, extra={"event": "without_memory", "error": told})
             log.debug("memory failed", exc_info=True)
+            if caller.chat is not None:
+                self._later(self._noted(memory, caller.chat, told), caller.scope)
             return None, raw
         return place, raw if written is None else json.dumps(
             written, ensure_ascii=False, separators=(",", ":")
@@ -172,7 +175,7 @@ class Proxy:
         return Caller(scope, chat, user, service.settings.preset, window, find)
 
     def _context(
-        self, memory: Any, api: Api, caller: Caller, body: Mapping[str, Any], asked: Asked
+        self, memory: Memory, api: Api, caller: Caller, body: Mapping[str, Any], asked: Asked
     ) -> tuple[Place, dict[str, Any] | None]:
         """Add what is new to its chat; then the body with memory in it, or None where the client's own will do."""
         place = receive(memory, caller, asked)
@@ -194,9 +197,17 @@ class Proxy:
 
     def keep(self, place: Place, reply: Reply) -> None:
         """Add a reply to its chat after the client has it, and fold what is due; nobody waits for it."""
-        task = asyncio.create_task(self._kept(place, reply))
-        self._settling[task] = place.scope
+        self._later(self._kept(place, reply), place.scope)
+
+    def _later(self, work: Coroutine[Any, Any, None], scope: str) -> None:
+        task = asyncio.create_task(work)
+        self._settling[task] = scope
         task.add_done_callback(self._settling.pop)
+
+    async def _noted(self, memory: Memory, chat: str, why: str) -> None:
+        """An event for a request that went without memory, where the chat can be written to."""
+        with suppress(InfoldError):
+            await self._service.run(_note_failure, memory, chat, why)
 
     async def _kept(self, place: Place, reply: Reply) -> None:
         try:
@@ -347,6 +358,14 @@ class _Reader:
 
 
 _MOST_REPLY = 1 << 23
+
+
+def _note_failure(memory: Memory, id: str, why: str) -> None:
+    chat = memory.find(id)
+    if chat is not None:
+        with chat.writing() as (connection, _):
+            event = chat.record(connection, "memory_failed", {"error": why})
+        memory.emit([event])
 
 
 async def _body(receive: Receive) -> bytes:

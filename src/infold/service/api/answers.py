@@ -243,6 +243,23 @@ class Proof(BaseModel):
     folded: int
     unfolded: int
     folds: int
+    removed: int
+
+
+class Compaction(BaseModel):
+    """What retention let go, or would let go."""
+
+    mode: str
+    days: int
+    dry_run: bool
+    chats: int
+    messages: int
+    archives: int
+    bytes_before: int
+    bytes_after: int
+    skipped_unfolded: int
+    skipped_upgrade: int
+    clean: bool
 
 
 class ModelUsage(BaseModel):

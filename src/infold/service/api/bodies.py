@@ -104,6 +104,16 @@ class Forget(_Body):
     message_ids: list[Text] = Field(min_length=1, examples=[["m3", "m4"]])
 
 
+class Compact(_Body):
+    """Which messages to let go."""
+
+    days: Annotated[int, Field(ge=1, le=36_500)] | None = Field(
+        None, description="Of what age; TRANSCRIPT_RETENTION_DAYS, if left out."
+    )
+    mode: Literal["archive", "remove"] = "archive"
+    dry_run: bool = Field(True, description="Only count; nothing is changed unless this is false.")
+
+
 class Recall(_Body):
     """What to look for."""
 

@@ -12,6 +12,7 @@ from infold.chat import Chat
 from infold.engine import assemble_open
 from infold.memory import Memory
 from infold.recall.hits import KINDS
+from infold.retention import Compaction
 from infold.service.api import answers, bodies, shown
 from infold.service.api.common import (
     NOT_CHANGED,
@@ -172,3 +173,13 @@ async def stats(chat_id: ChatId, desk: Reads) -> Response:
 async def verify(desk: Admin) -> Response:
     """The no-loss and integrity proof for all chats."""
     return answer(asdict(await desk.run(Memory.verify, slow=True)))
+
+
+@routes.post("/v1/compact", response_model=answers.Compaction)
+async def compact(desk: Admin, body: bodies.Compact) -> Response:
+    """Let old messages that are folded go, to an archive or for good; at first only count them."""
+
+    def work(memory: Memory) -> Compaction:
+        return memory.compact(body.days, body.mode, body.dry_run)
+
+    return answer(asdict(await desk.run(work, slow=True)))
