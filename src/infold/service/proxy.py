@@ -10,7 +10,9 @@ import time
 import zlib
 from collections.abc import Coroutine, Mapping
 from contextlib import ExitStack, suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote
 
 import httpx2
 from starlette.datastructures import Headers
@@ -106,6 +108,8 @@ class Proxy:
         principal = scope["state"]["principal"]
         if not principal.may("write" if api is not None else "read"):
             raise Problem(403, "forbidden", "this key may only read")
+        if any(unquote(part) in (".", "..") for part in scope["path"].split("/")):
+            raise Problem(400, "bad_path", "a path to the upstream may not go up or stay")
         raw = await _body(receive)
         headers = Headers(scope=scope)
         place: Place | None = None
@@ -133,7 +137,7 @@ class Proxy:
         if len(asked.messages) > service.settings.max_messages:
             most = service.settings.max_messages
             raise Problem(413, "too_many_messages", f"the request has more than {most:,} messages; send fewer")
-        caller = self._caller(principal, headers, body, asked)
+        caller = self._caller(principal, headers, body)
         memory = service.memory.tenant(principal.tenant)
         try:
             async with asyncio.timeout(service.settings.memory_timeout):
@@ -156,7 +160,7 @@ class Proxy:
             written, ensure_ascii=False, separators=(",", ":")
         ).encode()
 
-    def _caller(self, principal: Any, headers: Headers, body: Mapping[str, Any], asked: Asked) -> Caller:
+    def _caller(self, principal: Any, headers: Headers, body: Mapping[str, Any]) -> Caller:
         service = self._service
         chat, user = _name(headers, "x-infold-chat"), _name(headers, "x-infold-user")
         if chat is not None:
@@ -171,14 +175,14 @@ class Proxy:
         def find(id: str) -> Chat | None:
             return service.known_chat(service.memory.tenant(tenant), tenant, id)
 
-        window = service.settings.context_window or _window(asked.model)
-        return Caller(scope, chat, user, service.settings.preset, window, find)
+        return Caller(scope, chat, user, service.settings.preset, service.settings.context_window, find)
 
     def _context(
         self, memory: Memory, api: Api, caller: Caller, body: Mapping[str, Any], asked: Asked
     ) -> tuple[Place, dict[str, Any] | None]:
         """Add what is new to its chat; then the body with memory in it, or None where the client's own will do."""
-        place = receive(memory, caller, asked)
+        window = caller.context_window or _window(asked.model)
+        place = receive(memory, replace(caller, context_window=window), asked)
         chat = place.chat
         if asked.previous is not None:  # the upstream has the history
             return place, None
