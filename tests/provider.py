@@ -319,7 +319,9 @@ def main() -> None:
     options.add_argument("--port", type=int, default=8000)
     options.add_argument("--fd", type=int)
     given = options.parse_args()
-    uvicorn.run(app, port=given.port, fd=given.fd, log_level="error", lifespan="off", access_log=False)
+    server = uvicorn.Server(uvicorn.Config(app, port=given.port, log_level="error", lifespan="off", access_log=False))
+    # Not uvicorn's own `fd`: it takes every socket for a UNIX one, and small pieces then wait for each other.
+    server.run([socket.socket(fileno=given.fd)] if given.fd is not None else None)
 
 
 if __name__ == "__main__":

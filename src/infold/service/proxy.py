@@ -8,15 +8,17 @@ import json
 import logging
 import time
 import zlib
-from collections.abc import Coroutine, Mapping
+from collections.abc import Awaitable, Coroutine, Mapping
 from contextlib import ExitStack, suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
-import httpx2
+import aiohttp
+from multidict import CIMultiDict
 from starlette.datastructures import Headers
 from starlette.routing import Route
+from yarl import URL
 
 from infold.errors import InfoldError, MessageError
 from infold.models import prices
@@ -44,6 +46,8 @@ _HOP = frozenset(
     "proxy-connection".split()
 )
 _NOT_FORWARDED = _HOP | {"host", "content-length", "accept-encoding", "expect"}
+_CREDENTIALS = frozenset(("authorization", "x-api-key"))
+_IDLE = 5.0  # seconds after which a connection is not used again: the upstream may be about to close it
 _FEWEST = 256  # tokens that a context always gets, however much a client wants for the reply
 _MOST_NAME = 200
 
@@ -74,20 +78,19 @@ class Proxy:
 
     def __init__(self, service: Service) -> None:
         self._service = service
-        self._client: httpx2.AsyncClient | None = None
+        self._client: aiohttp.ClientSession | None = None
         self._settling: dict[asyncio.Task[None], str] = {}
         """Replies that are being kept, and the scope of their chats."""
 
     def open(self) -> None:
         """Make the connections to the upstream; in the event loop that will use them."""
         settings = self._service.settings
-        self._client = httpx2.AsyncClient(
-            timeout=httpx2.Timeout(
-                settings.upstream_timeout, connect=settings.connect_timeout, pool=settings.connect_timeout
-            ),
-            limits=httpx2.Limits(max_connections=None, max_keepalive_connections=64),
-            follow_redirects=False,
-            trust_env=False,
+        self._client = aiohttp.ClientSession(
+            connector=aiohttp.TCPConnector(limit=0, keepalive_timeout=_IDLE),
+            timeout=aiohttp.ClientTimeout(sock_connect=settings.connect_timeout, sock_read=settings.upstream_timeout),
+            cookie_jar=aiohttp.DummyCookieJar(),  # one client's cookies are not another's
+            skip_auto_headers=("accept", "content-type", "user-agent"),
+            auto_decompress=False,
         )
 
     async def close(self) -> None:
@@ -95,7 +98,7 @@ class Proxy:
         while self._settling:
             await asyncio.wait(self._settling)
         if self._client is not None:
-            await self._client.aclose()
+            await self._client.close()
 
     async def handle(self, scope: Scope, receive: Receive, send: Send, api: Api | None) -> None:
         """Forward one request and its answer."""
@@ -116,11 +119,12 @@ class Proxy:
         body = raw
         if api is not None:
             place, body = await self._remembered(api, principal, headers, raw)
-        request = self._built(scope, upstream, headers, body)
+        url, sent = self._address(scope, upstream), self._headers(scope, headers)
         name = api.name if api is not None else "other"
         with ExitStack() as held:
             held.enter_context(self._service.limits.stream(principal.id))
-            await _Exchange(self, api, name, place, began).run(request, receive, send)
+            answer = self.client.request(scope["method"], url, headers=sent, data=body or None, allow_redirects=False)
+            await _Exchange(self, api, name, place, began).run(answer, receive, send)
 
     # Memory ------------------------------------------------------------------------------------------------
 
@@ -222,31 +226,34 @@ class Proxy:
 
     # Forwarding --------------------------------------------------------------------------------------------
 
-    def _built(self, scope: Scope, upstream: str, headers: Headers, body: bytes) -> httpx2.Request:
-        assert self._client is not None, "it is opened with the service"
-        sent = [
-            (name, value)
-            for name, value in headers.raw
-            if (low := name.decode("latin-1")) not in _NOT_FORWARDED and not low.startswith("x-infold-")
-        ]
+    def _address(self, scope: Scope, upstream: str) -> URL:
+        """The upstream's address for one of our paths: below its own path, or below /v1 where it has none."""
+        base, path = upstream.rstrip("/"), scope["path"]
+        own = base.partition("://")[2].partition("/")[2]
+        query = scope.get("query_string", b"").decode("latin-1")
+        url = base + (path if not own else path.removeprefix("/v1")) + (f"?{query}" if query else "")
+        return URL(url, encoded=True)
+
+    def _headers(self, scope: Scope, headers: Headers) -> CIMultiDict[str]:
+        """What the upstream is told: all that the client says, but for what is between it and us."""
         key = self._service.settings.upstream_key
-        sent = [(name, value) for name, value in sent if key is None or name not in (b"authorization", b"x-api-key")]
-        # Our own keys are nobody else's business.
-        sent = [
-            (name, value) for name, value in sent
-            if not (name in (b"authorization", b"x-api-key") and PREFIX.encode() in value)
-        ]  # fmt: skip
+        sent: CIMultiDict[str] = CIMultiDict()
+        for raw, value in headers.raw:
+            name, text = raw.decode("latin-1"), value.decode("latin-1")
+            # Our own keys are nobody else's business.
+            ours = name in _CREDENTIALS and (key is not None or PREFIX in text)
+            if not ours and name not in _NOT_FORWARDED and not name.startswith("x-infold-"):
+                sent.add(name, text)
         if key is not None:
             anthropic = scope["path"] == APIS["anthropic"].path
-            sent.append((b"x-api-key", key.encode()) if anthropic else (b"authorization", f"Bearer {key}".encode()))
-        sent.append((b"accept-encoding", b"identity"))
-        query = scope.get("query_string", b"").decode("latin-1")
-        url = _address(upstream, scope["path"]) + (f"?{query}" if query else "")
-        return self._client.build_request(scope["method"], url, headers=sent, content=body or None)
+            sent.add(*(("x-api-key", key) if anthropic else ("authorization", f"Bearer {key}")))
+        sent["accept-encoding"] = "identity"
+        return sent
 
-    async def send(self, request: httpx2.Request) -> httpx2.Response:
+    @property
+    def client(self) -> aiohttp.ClientSession:
         assert self._client is not None, "it is opened with the service"
-        return await self._client.send(request, stream=True)
+        return self._client
 
     @property
     def service(self) -> Service:
@@ -264,13 +271,13 @@ class _Exchange:
         self._began = began
         self._metrics = proxy.service.metrics
 
-    async def run(self, request: httpx2.Request, receive: Receive, send: Send) -> None:
+    async def run(self, answer: Awaitable[aiohttp.ClientResponse], receive: Receive, send: Send) -> None:
         try:
-            response = await self._proxy.send(request)
-        except httpx2.TimeoutException:
+            response = await answer
+        except TimeoutError:
             self._metrics.upstream_error(self._name, "timeout")
             raise Problem(504, "upstream_timeout", "the upstream did not answer in time; try again") from None
-        except httpx2.HTTPError as error:
+        except (aiohttp.ClientError, OSError) as error:
             self._metrics.upstream_error(self._name, "unreachable")
             raise Problem(
                 502, "upstream_unreachable", f"the upstream cannot be reached ({type(error).__name__})"
@@ -286,29 +293,29 @@ class _Exchange:
         finally:
             for task in (gone, reading):
                 task.cancel()
-            await response.aclose()
+            response.close()  # a connection that has nothing left to say is kept, whatever this says
 
-    async def _pass_on(self, response: httpx2.Response, send: Send) -> None:
-        headers = [(name.lower(), value) for name, value in response.headers.raw]
+    async def _pass_on(self, response: aiohttp.ClientResponse, send: Send) -> None:
+        headers = [(name.lower(), value) for name, value in response.raw_headers]
         kept = [(name, value) for name, value in headers if name.decode("latin-1") not in _HOP]
         media = response.headers.get("content-type", "")
-        reader = _Reader(self._api, response.status_code, media, response.headers.get("content-encoding", ""))
-        outcome = "ok" if response.is_success else "error"
-        if not response.is_success:
-            self._metrics.upstream_error(self._name, f"{response.status_code // 100}xx")
+        reader = _Reader(self._api, response.status, media, response.headers.get("content-encoding", ""))
+        outcome = "ok" if response.ok else "error"
+        if not response.ok:
+            self._metrics.upstream_error(self._name, f"{response.status // 100}xx")
         first = True
         try:
-            async for chunk in response.aiter_raw():
+            async for chunk in response.content.iter_any():
                 if first:
                     self._metrics.first_byte(self._name, time.perf_counter() - self._began)
-                    await send({"type": "http.response.start", "status": response.status_code, "headers": kept})
+                    await send({"type": "http.response.start", "status": response.status, "headers": kept})
                     first = False
                 reader.feed(chunk)
                 await send({"type": "http.response.body", "body": chunk, "more_body": True})
             if first:
-                await send({"type": "http.response.start", "status": response.status_code, "headers": kept})
+                await send({"type": "http.response.start", "status": response.status, "headers": kept})
             await send({"type": "http.response.body", "body": b"", "more_body": False})
-        except httpx2.HTTPError as error:
+        except (aiohttp.ClientError, OSError) as error:
             outcome = "broken"
             self._metrics.upstream_error(self._name, "broken")
             if first:
@@ -399,13 +406,6 @@ def _name(headers: Headers, header: str) -> str | None:
     if len(value) > _MOST_NAME or "\0" in value:
         raise Problem(400, "bad_name", f"{header} must be a text of 1 to {_MOST_NAME} characters")
     return value
-
-
-def _address(upstream: str, path: str) -> str:
-    """The upstream's address for one of our paths: below its own path, or below /v1 where it has none."""
-    base = upstream.rstrip("/")
-    own = base.partition("://")[2].partition("/")[2]
-    return base + (path if not own else path.removeprefix("/v1"))
 
 
 def _window(model: str | None) -> int | None:
