@@ -11,7 +11,7 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from urllib.parse import urlsplit, urlunsplit
+from urllib.parse import quote, urlsplit, urlunsplit
 
 import psycopg
 
@@ -28,6 +28,9 @@ max_connections = 300
 autovacuum = off
 """
 
+GUARDED, PASSWORD = "guarded", "open sesame"
+"""The user who needs a password, and which."""
+
 
 class Server:
     """A running server, with an empty infold database to copy."""
@@ -43,15 +46,34 @@ class Server:
             self._server.ensure_pgdata_inited()
             with (self._folder / "postgresql.conf").open("a") as settings:
                 settings.write(_SETTINGS)
+            rules = self._folder / "pg_hba.conf"
+            rules.write_text(f"local all {GUARDED} scram-sha-256\n{rules.read_text()}")
             self._server.start()
         self.base: str = self._server.get_uri()
         with self._admin() as connection:
             connection.execute("CREATE DATABASE empty")
+            connection.execute(f"CREATE ROLE {GUARDED} SUPERUSER LOGIN PASSWORD '{PASSWORD}'")
         Memory(self.url("empty")).close()
 
     def url(self, name: str) -> str:
         parts = urlsplit(self.base)
         return urlunsplit((parts.scheme, parts.netloc, f"/{name}", parts.query, ""))
+
+    def url_of(self, name: str, user: str, password: str) -> str:
+        parts = urlsplit(self.base)
+        return urlunsplit((parts.scheme, f"{user}:{quote(password)}@", f"/{name}", parts.query, ""))
+
+    def terminate(self, url: str) -> int:
+        """End all connections to a database; how many there were."""
+        found = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = %s AND pid <> pg_backend_pid()"
+        with self._admin() as connection:
+            return len(connection.execute(found, [urlsplit(url).path[1:]]).fetchall())
+
+    def waiting(self, url: str) -> int:
+        """How many wait for a lock in a database."""
+        found = "SELECT count(*) FROM pg_stat_activity WHERE datname = %s AND wait_event_type = 'Lock'"
+        with self._admin() as connection:
+            return int(str(connection.execute(found, [urlsplit(url).path[1:]]).fetchall()[0][0]))
 
     def _admin(self) -> psycopg.Connection[tuple[object, ...]]:
         return psycopg.connect(self.base, autocommit=True)
