@@ -13,7 +13,7 @@ import pytest
 from infold import Chat, Event, Memory, Message, PolicyMismatchError, preset
 from infold.items import block_tokens
 from tests.conftest import assistant, call, counted_ids, result, ticking_clock, tokens_of, user, words
-from tests.databases import fresh
+from tests.databases import POSTGRES, fresh
 
 ROLLING = preset("rolling", {})
 
@@ -248,7 +248,7 @@ def test_A5_the_event_comes_after_the_summary_is_committed(url: str) -> None:
 
     def other_reader(event: Event) -> None:
         if event.type == "summarization":
-            with Memory(f"{url}?mode=ro") as reader:
+            with Memory(url if POSTGRES else f"{url}?mode=ro") as reader:
                 state = reader.chat("c").memory
                 seen.append((state.summary, state.cursor))
 
