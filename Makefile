@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: run test lint bench local clean
+.PHONY: run test test-postgres lint bench local clean
 .DELETE_ON_ERROR:
 
 run: $(READY)  ## Replay the demo conversation: folds, memory, proof
@@ -16,6 +16,9 @@ CORE := rolling chain chunked layered engine default branches retention
 test: lint  ## All tests, and the checks they rest on
 	@$(BIN)/python -m pytest
 	@INFOLD_TEST_DATABASE=postgresql $(BIN)/python -m pytest $(CORE:%=tests/test_%.py)
+
+test-postgres: $(READY)  ## All tests once more, on PostgreSQL
+	@INFOLD_TEST_DATABASE=postgresql $(BIN)/python -m pytest
 
 lint: $(READY)  ## Style, types, and who may import whom
 	@$(BIN)/ruff check .

@@ -24,7 +24,7 @@ from infold import Chat
 
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "bench" / "results"
-ORDER = ("turn", "size", "imports", "retention", "gate", "models", "recall", "recall_ours", "recall_speed")
+ORDER = ("turn", "size", "imports", "retention", "gate", "models", "recall", "recall_ours", "recall_speed", "postgres")
 console = Console()
 # Before the benchmark adds its own: on a busy machine every figure in time is larger.
 LOAD = round(os.getloadavg()[0], 2) if hasattr(os, "getloadavg") else 0.0

@@ -16,7 +16,9 @@ from hypothesis import settings
 from infold import Memory
 from infold.messages import parse
 from infold.tokens import count, message_tokens
+from tests.databases import POSTGRES
 from tests.postgres import Server
+from tests.postgres import server as running
 from tests.upstream import Upstream
 
 START = 1_767_225_600_000  # 2026-01-01, in milliseconds
@@ -83,24 +85,22 @@ def empty(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """A PostgreSQL server."""
-    server = Server(tmp_path_factory.mktemp("pg"))
-    yield server
-    server.stop()
+def postgres() -> Server:
+    """The PostgreSQL server of this process."""
+    return running()
 
 
 @pytest.fixture
 def postgres_url(postgres: Server) -> Iterator[str]:
     """A PostgreSQL database without chats."""
-    with postgres.database() as fresh:
-        yield fresh
+    with postgres.database() as address:
+        yield address
 
 
 @pytest.fixture
 def url(request: pytest.FixtureRequest) -> str:
     """A database without chats: a SQLite file, or what INFOLD_TEST_DATABASE says."""
-    if os.environ.get("INFOLD_TEST_DATABASE") == "postgresql":
+    if POSTGRES:
         if request.node.get_closest_marker("sqlite"):
             pytest.skip("looks into a SQLite file")
         return str(request.getfixturevalue("postgres_url"))

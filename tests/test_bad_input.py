@@ -30,12 +30,13 @@ from infold import (
     ReadOnlyDatabaseError,
     UnknownPresetError,
 )
+from tests import rawsql
 from tests.conftest import assistant, call, result, turn, user, words
 
 
-def dump(path: str) -> list[str]:
-    with sqlite3.connect(path) as connection:
-        return list(connection.iterdump())
+def dump(url: str) -> dict[str, list[tuple[Any, ...]]]:
+    """Every row of every table."""
+    return {name: rawsql.rows(url, f'SELECT * FROM "{name}" ORDER BY 1') for name in rawsql.tables(url)}
 
 
 BAD_MESSAGES: list[tuple[Any, type[InfoldError], str]] = [
@@ -86,14 +87,14 @@ BAD_MESSAGES: list[tuple[Any, type[InfoldError], str]] = [
 
 @pytest.mark.parametrize(("message", "error", "sentence"), BAD_MESSAGES)
 def test_bad_message_is_refused_and_nothing_is_written(
-    memory: Memory, tmp_path: Path, message: Any, error: type[InfoldError], sentence: str
+    memory: Memory, url: str, message: Any, error: type[InfoldError], sentence: str
 ) -> None:
     chat = memory.chat("c")
     chat.add(turn(1))
-    before = dump(str(tmp_path / "chats.db"))
+    before = dump(url)
     with pytest.raises(error, match=sentence):
         chat.add(message)
-    assert dump(str(tmp_path / "chats.db")) == before
+    assert dump(url) == before
     chat.add(user("the chat goes on"))
     assert [m.text for m in chat.messages()][-1] == "the chat goes on"
 
@@ -293,19 +294,17 @@ def test_foreign_files_are_left_alone(tmp_path: Path, make: Callable[[Path], Non
     assert path.read_bytes() == before
 
 
-def test_newer_database_is_left_alone(tmp_path: Path, url: str) -> None:
+def test_newer_database_is_left_alone(url: str) -> None:
     with Memory(url) as memory:
         memory.chat("c").add(turn(1))
-    path = tmp_path / "chats.db"
-    with sqlite3.connect(path) as connection:
-        connection.execute("UPDATE alembic_version SET version_num = '9999'")
-    connection.close()
-    before = dump(str(path))
+    rawsql.change(url, "UPDATE alembic_version SET version_num = '9999'")
+    before = dump(url)
     with pytest.raises(NewerDatabaseError, match="upgrade infold"):
         Memory(url)
-    assert dump(str(path)) == before
+    assert dump(url) == before
 
 
+@pytest.mark.sqlite
 def test_read_only_database_reads_and_refuses_to_write(url: str) -> None:
     with Memory(url) as memory:
         memory.chat("c").add([*turn(1), user("and now?")])
@@ -322,6 +321,7 @@ def test_read_only_database_reads_and_refuses_to_write(url: str) -> None:
         assert len(chat.messages()) == 3
 
 
+@pytest.mark.sqlite
 def test_full_database_keeps_what_it_has(tmp_path: Path, url: str) -> None:
     with Memory(f"{url}?max_page_count=60") as memory:
         chat = memory.chat("c", preset="rolling")

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import shutil
-import sqlite3
-from contextlib import closing
-from pathlib import Path
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 from infold import Memory, Message
+from tests import rawsql
+from tests.databases import copied, fresh
+from tests.rawsql import rows
 from tests.test_chain_records import fold_again, folded
 
 ROWS = {
@@ -33,18 +33,19 @@ PLACES = [(row, column) for row, (table, _) in ROWS.items() for column in COLUMN
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def made() -> Iterator[str]:
     """A chat with two folds; the second one ended an item of the first."""
-    path = tmp_path_factory.mktemp("made") / "chats.db"
-    with Memory(f"sqlite:///{path}") as memory:
-        fold_again(folded(memory))
-        assert memory.verify().ok
-    return path
+    with fresh() as url:
+        with Memory(url) as memory:
+            fold_again(folded(memory))
+            assert memory.verify().ok
+        yield url
 
 
 @pytest.fixture
-def path(made: Path, tmp_path: Path) -> Path:
-    return Path(shutil.copy(made, tmp_path))
+def url(made: str) -> Iterator[str]:
+    with copied(made) as copy:
+        yield copy
 
 
 def flipped(value: Any) -> Any:
@@ -57,64 +58,58 @@ def flipped(value: Any) -> Any:
     return (value or 0) + 100
 
 
-def change(path: Path, sql: str, *values: Any) -> None:
-    with closing(sqlite3.connect(path)) as connection, connection:
-        assert connection.execute(sql, values).rowcount >= 1
+def change(url: str, sql: str, *values: Any) -> None:
+    assert rawsql.change(url, sql, *values) >= 1
 
 
-def read(path: Path, sql: str) -> list[tuple[Any, ...]]:
-    with closing(sqlite3.connect(path)) as connection:
-        return connection.execute(sql).fetchall()
-
-
-def problems(path: Path) -> str:
-    with Memory(f"sqlite:///{path}") as memory:
+def problems(url: str) -> str:
+    with Memory(url) as memory:
         proof = memory.verify()
     assert proof.ok == (not proof.problems)
     return "" if proof.ok else str(proof)
 
 
-def test_B12_the_hash_of_every_message_is_kept(path: Path) -> None:
-    with Memory(f"sqlite:///{path}") as memory:
+def test_B12_the_hash_of_every_message_is_kept(url: str) -> None:
+    with Memory(url) as memory:
         said = memory.chat("c").messages()
-    assert read(path, "SELECT sha256 FROM messages ORDER BY seq") == [(message.sha256,) for message in said]
+    assert rows(url, "SELECT sha256 FROM messages ORDER BY seq") == [(message.sha256,) for message in said]
 
 
-def test_B12_nothing_changed_nothing_found(path: Path) -> None:
-    assert problems(path) == ""
+def test_B12_nothing_changed_nothing_found(url: str) -> None:
+    assert problems(url) == ""
 
 
 @pytest.mark.parametrize(("row", "column"), PLACES)
-def test_B12_verify_finds_a_changed_value(path: Path, row: str, column: str) -> None:
+def test_B12_verify_finds_a_changed_value(url: str, row: str, column: str) -> None:
     table, where = ROWS[row]
-    key, value = read(path, f"SELECT key, {column} FROM {table} WHERE {where}")[0]
-    change(path, f"UPDATE {table} SET {column} = ? WHERE key = ?", flipped(value), key)
-    assert problems(path)
+    key, value = rows(url, f"SELECT key, {column} FROM {table} WHERE {where}")[0]
+    change(url, f"UPDATE {table} SET {column} = ? WHERE key = ?", flipped(value), key)
+    assert problems(url)
 
 
 @pytest.mark.parametrize("column", ["text", "section", "layer", "sources"])
-def test_B12_a_chats_own_verify_finds_it_too(path: Path, column: str) -> None:
-    value = read(path, f"SELECT {column} FROM items WHERE died IS NULL")[0][0]
-    change(path, f"UPDATE items SET {column} = ? WHERE died IS NULL", flipped(value))
-    with Memory(f"sqlite:///{path}") as memory:
+def test_B12_a_chats_own_verify_finds_it_too(url: str, column: str) -> None:
+    value = rows(url, f"SELECT {column} FROM items WHERE died IS NULL")[0][0]
+    change(url, f"UPDATE items SET {column} = ? WHERE died IS NULL", flipped(value))
+    with Memory(url) as memory:
         assert not memory.chat("c").verify().ok
 
 
 @pytest.mark.parametrize("row", [row for row in ROWS if row != "chat"])
-def test_B12_verify_finds_a_deleted_row(path: Path, row: str) -> None:
+def test_B12_verify_finds_a_deleted_row(url: str, row: str) -> None:
     table, where = ROWS[row]
-    change(path, f"DELETE FROM {table} WHERE {where}")
-    assert problems(path)
+    change(url, f"DELETE FROM {table} WHERE {where}")
+    assert problems(url)
 
 
-def test_B12_verify_finds_a_message_changed_together_with_its_hash(path: Path) -> None:
+def test_B12_verify_finds_a_message_changed_together_with_its_hash(url: str) -> None:
     """The folds remember what they read."""
     forged = Message("user", "My budget is 900 euros.", name="Ada")
-    change(path, "UPDATE messages SET content = ?, sha256 = ? WHERE seq = 1", forged.content, forged.sha256)
-    assert "not the ones that fold 1 read" in problems(path)
+    change(url, "UPDATE messages SET content = ?, sha256 = ? WHERE seq = 1", forged.content, forged.sha256)
+    assert "not the ones that fold 1 read" in problems(url)
 
 
-def test_B12_verify_finds_two_messages_that_changed_places(path: Path) -> None:
+def test_B12_verify_finds_two_messages_that_changed_places(url: str) -> None:
     for sql in ("= 99 WHERE seq = 2", "= 2 WHERE seq = 3", "= 3 WHERE seq = 99"):
-        change(path, f"UPDATE messages SET seq {sql}")
-    assert problems(path)
+        change(url, f"UPDATE messages SET seq {sql}")
+    assert problems(url)

@@ -8,7 +8,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,7 @@ from infold import AsyncMemory, Memory, Message
 from infold.units import NO_RESULT
 
 from .conftest import assistant, call, counted_ids, result, ticking_clock, user, words
+from .databases import fresh
 
 THREADS = 8
 STEPS = 6
@@ -107,30 +108,37 @@ def test_F9_two_processes_with_eight_threads_each_write_one_chat(url: str, prese
         assert [{**kept[place[m["id"]]].wire, "id": m["id"]} for m in said] == said
 
 
-def test_F9_four_processes_open_a_new_database_at_once(tmp_path: Path) -> None:
-    with processes(*(["open", str(tmp_path), f"p{number}"] for number in range(4))) as go:
+@pytest.fixture
+def nothing() -> Iterator[list[str]]:
+    """Databases in which infold never was."""
+    with ExitStack() as stack:
+        yield [stack.enter_context(fresh(migrated=False)) for _ in range(THREADS)]
+
+
+def test_F9_four_processes_open_a_new_database_at_once(nothing: list[str]) -> None:
+    with processes(*(["open", f"p{number}", *nothing[:5]] for number in range(4))) as go:
         for _ in range(5):
             assert go() == ["opened"] * 4
-    for number in range(5):
-        with Memory(f"sqlite:///{tmp_path}/{number}.db", create=False) as memory:
+    for url in nothing[:5]:
+        with Memory(url, create=False) as memory:
             assert sorted(chat.id for chat in memory.chats()) == ["p0", "p1", "p2", "p3"]
             assert memory.verify().messages == 4
             assert memory.verify().ok
 
 
 @pytest.mark.parametrize("same", [True, False])
-def test_F9_eight_threads_open_new_databases_at_once(tmp_path: Path, same: bool) -> None:
+def test_F9_eight_threads_open_new_databases_at_once(nothing: list[str], same: bool) -> None:
     def opened(at: int) -> Callable[[], None]:
         def work() -> None:
-            with Memory(f"sqlite:///{tmp_path}/{0 if same else at}.db") as memory:
+            with Memory(nothing[0 if same else at]) as memory:
                 memory.chat(f"c{at}").add(user("hello"))
 
         return work
 
     all_at_once([opened(at) for at in range(THREADS)])
     found = []
-    for path in tmp_path.glob("*.db"):
-        with Memory(f"sqlite:///{path}") as memory:
+    for url in nothing[: 1 if same else THREADS]:
+        with Memory(url) as memory:
             assert memory.verify().ok
             found += [chat.id for chat in memory.chats() if chat.messages == 1]
     assert sorted(found) == [f"c{at}" for at in range(THREADS)]
@@ -397,11 +405,11 @@ def main(what: str, *args: str) -> None:
             all_at_once([partial(write, memory, f"{process}t{at}", preset) for at in range(THREADS)])
             say("done")
     else:
-        folder, process = args
+        process, *urls = args
         Memory("sqlite:///:memory:").close()  # whatever loads on first use is loaded
         say("ready")
-        for number in range(5):
-            with Memory(f"sqlite:///{folder}/{number}.db") as memory:
+        for url in urls:
+            with Memory(url) as memory:
                 memory.chat(process).add(user("hello"))
             say("opened")
 

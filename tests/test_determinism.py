@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import sqlite3
 import subprocess
 import sys
 from pathlib import Path
@@ -16,7 +15,9 @@ import pytest
 from infold import Memory, Message, summarize_memory
 from infold.presets import PRESETS
 
+from . import rawsql
 from .conftest import assistant, call, counted_ids, result, ticking_clock, user, words
+from .databases import fresh
 
 SEEDS = ("1", "4242")
 TOOLS = [{"type": "function", "function": {"name": "lookup", "parameters": {"type": "object"}}}]
@@ -90,28 +91,22 @@ def run(url: str, preset: str, model: bool) -> dict[str, Any]:
     return seen
 
 
-def dump(path: Path) -> dict[str, list[str]]:
+def dump(url: str) -> dict[str, list[str]]:
     """Every row of every table, bytes and all."""
-    connection = sqlite3.connect(path)
-    names = [row[0] for row in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name")]
-    rows = {name: [repr(row) for row in connection.execute(f'SELECT * FROM "{name}" ORDER BY rowid')] for name in names}
-    connection.close()
-    return rows
+    names = rawsql.tables(url)
+    return {name: [repr(row) for row in rawsql.rows(url, f'SELECT * FROM "{name}" ORDER BY 1')] for name in names}
 
 
-def all_of(folder: Path, preset: str, model: bool) -> str:
-    path = folder / f"{preset}-{model}.db"
-    seen = run(f"sqlite:///{path}", preset, model)
-    return json.dumps([seen, dump(path)], ensure_ascii=False, indent=1)
+def all_of(preset: str, model: bool) -> str:
+    with fresh() as url:
+        seen = run(url, preset, model)
+        return json.dumps([seen, dump(url)], ensure_ascii=False, indent=1)
 
 
 @pytest.mark.parametrize("model", [False, True])
 @pytest.mark.parametrize("preset", PRESETS)
-def test_A9_same_run_same_bytes(tmp_path: Path, preset: str, model: bool) -> None:
-    outputs = []
-    for name in ("first", "second"):
-        (tmp_path / name).mkdir()
-        outputs.append(all_of(tmp_path / name, preset, model).splitlines())
+def test_A9_same_run_same_bytes(preset: str, model: bool) -> None:
+    outputs = [all_of(preset, model).splitlines() for _ in range(2)]
     assert outputs[0] == outputs[1]
     seen, tables = json.loads("\n".join(outputs[0]))
     # The script is worth its name: it folds, trims and remembers, and the model both works and fails.
@@ -124,13 +119,11 @@ def test_A9_same_run_same_bytes(tmp_path: Path, preset: str, model: bool) -> Non
     assert ("summarizer" in kinds) == model == bool(failures)
 
 
-def test_A9_same_bytes_in_processes_with_other_hash_seeds(tmp_path: Path) -> None:
+def test_A9_same_bytes_in_processes_with_other_hash_seeds() -> None:
     digests = []
     for seed in SEEDS:
-        folder = tmp_path / seed
-        folder.mkdir()
         done = subprocess.run(
-            [sys.executable, "-m", "tests.test_determinism", str(folder)],
+            [sys.executable, "-m", "tests.test_determinism"],
             env={**os.environ, "PYTHONHASHSEED": seed},
             cwd=Path(__file__).parent.parent,
             capture_output=True,
@@ -143,12 +136,12 @@ def test_A9_same_bytes_in_processes_with_other_hash_seeds(tmp_path: Path) -> Non
     assert digests[1:] == digests[:1] * (len(SEEDS) - 1)
 
 
-def main(folder: Path) -> None:
+def main() -> None:
     for preset in PRESETS:
         for model in (False, True):
-            digest = hashlib.sha256(all_of(folder, preset, model).encode()).hexdigest()
+            digest = hashlib.sha256(all_of(preset, model).encode()).hexdigest()
             sys.stdout.write(f"{preset} {model} {digest}\n")
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    main()

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import logging
-import sqlite3
-from contextlib import closing
 from typing import Any
 
 import numpy as np
 import pytest
 
 from infold import Chat, ConfigError, EmbedderError, Memory
+from tests import rawsql
 from tests.conftest import assistant, user
 from tests.upstream import Upstream, step
 
@@ -41,8 +40,7 @@ def test_D8_a_server_can_make_the_vectors(url: str, upstream: Upstream) -> None:
     asked = [entry["body"] for entry in upstream.requests() if entry["path"] == "/v1/embeddings"]
     assert asked
     assert all(body["model"] == "small-vectors" and len(body["input"]) <= 128 for body in asked)
-    with closing(sqlite3.connect(url.removeprefix("sqlite:///"))) as connection:
-        makers = {maker for (maker,) in connection.execute("SELECT maker FROM recall_blocks")}
+    makers = {maker for (maker,) in rawsql.rows(url, "SELECT maker FROM recall_blocks")}
     assert len(makers) == 1
     assert "small-vectors" in makers.pop()
 

@@ -9,6 +9,7 @@ import pytest
 from infold import BudgetError, Chat, ConfigError, Context, Memory, Settings, preset
 from infold.tokens import REQUEST_OVERHEAD
 from tests.conftest import assistant, call, counted_ids, result, ticking_clock, tokens_of, turn, user, words
+from tests.databases import fresh
 
 NAMES = {
     "MEMORY_CONTEXT_MAX_TOKENS": ("memory_context_max_tokens", 3000),
@@ -121,10 +122,10 @@ def test_E3_never_over_budget_and_the_budget_is_3000(memory: Memory, window: int
         assert context.tokens == REQUEST_OVERHEAD + sum(map(tokens_of, context.messages))
 
 
-def test_E3_the_same_chat_gives_the_same_bytes(tmp_path: Any) -> None:
+def test_E3_the_same_chat_gives_the_same_bytes() -> None:
     hashes: list[list[str]] = []
-    for name in ("one", "two"):
-        with Memory(f"sqlite:///{tmp_path / name}.db", clock=ticking_clock(), ids=counted_ids()) as memory:
+    for _ in range(2):
+        with fresh() as url, Memory(url, clock=ticking_clock(), ids=counted_ids()) as memory:
             chat = decided(memory, 15)
             budgets = (200, 300, 400, 3000)
             hashes.append([chat.context("And now?", max_tokens=budget).hash for budget in budgets])

@@ -21,7 +21,9 @@ from infold.folding.extractive import extract
 from infold.marks import ENTITIES_HEADER
 from infold.messages import canonical_json
 from infold.tokens import REQUEST_OVERHEAD
+from tests import rawsql
 from tests.conftest import START, assistant, counted_ids, ticking_clock, turn, user, words
+from tests.databases import POSTGRES
 from tests.test_context import recount
 from tests.test_users import HOUR, close, say, small
 
@@ -48,8 +50,7 @@ def by_text(chat: Chat) -> dict[str, Fact]:
 
 
 def change(url: str, sql: str, *values: Any) -> None:
-    with closing(sqlite3.connect(url.removeprefix("sqlite:///"))) as connection, connection:
-        assert connection.execute(sql, values).rowcount > 0
+    assert rawsql.change(url, sql, *values) > 0
 
 
 # Facts -------------------------------------------------------------------------------------------------
@@ -146,7 +147,7 @@ def test_D3_stored_facts_are_what_all_messages_state(memory: Memory, texts: list
     assert [replace(fact, confidence=round(fact.confidence, 4)) for fact in chat.facts(all=True)] == expected
 
 
-def test_D3_a_rewind_takes_facts_back(memory: Memory) -> None:
+def test_D3_a_rewind_takes_facts_back(memory: Memory, url: str) -> None:
     chat = told(memory, "I live in Berlin.", "I keep bees.")
     before, kept = chat.facts(all=True), chat.messages()[-1]
     say(chat, "I live in Rome now.", 30)
@@ -157,21 +158,26 @@ def test_D3_a_rewind_takes_facts_back(memory: Memory) -> None:
     chat.rewind(kept.id)
     assert chat.facts(all=True) == before
     assert chat.entities == []
-    with Memory(f"sqlite:///{memory.database.backend.name}") as other:
+    with Memory(url) as other:
         assert other.chat("a").facts(all=True) == before
     chat.rewind(chat.messages()[0].id)
     assert chat.facts(all=True) == ()
 
 
-DAMAGES = {
-    "bad JSON": "UPDATE facts SET sayings = '[[1,' WHERE text LIKE '%Berlin%'",
-    "no sayings": "UPDATE facts SET sayings = '[]' WHERE text LIKE '%Berlin%'",
-    "other JSON": "UPDATE facts SET sayings = '{\"a\": 7}' WHERE text LIKE '%Berlin%'",
-    "another text": "UPDATE facts SET text = 'User lives in Moscow' WHERE text LIKE '%Berlin%'",
-    "wrong digest": "UPDATE facts SET digest = x'00112233445566778899aabbccddeeff' WHERE text LIKE '%Berlin%'",
-    "a number": "UPDATE facts SET sayings = 7 WHERE text LIKE '%Berlin%'",
-    "bytes": "UPDATE facts SET sayings = x'ff00ff' WHERE text LIKE '%Berlin%'",
+DAMAGES: dict[str, tuple[str, Any]] = {
+    "bad JSON": ("sayings", "[[1,"),
+    "no sayings": ("sayings", "[]"),
+    "other JSON": ("sayings", '{"a": 7}'),
+    "another text": ("text", "User lives in Moscow"),
+    "wrong digest": ("digest", bytes.fromhex("00112233445566778899aabbccddeeff")),
 }
+if not POSTGRES:  # a column of text holds nothing else there
+    DAMAGES |= {"a number": ("sayings", 7), "bytes": ("sayings", b"\xff\x00\xff")}
+
+
+def damage_fact(url: str, damage: str) -> None:
+    column, value = DAMAGES[damage]
+    change(url, f"UPDATE facts SET {column} = ? WHERE text LIKE '%Berlin%'", value)
 
 
 @pytest.mark.parametrize("damage", DAMAGES)
@@ -183,12 +189,13 @@ def test_D7_a_damaged_fact_is_skipped_and_repaired(url: str, damage: str, caplog
         chat = told(memory, "I live in Berlin.", "I am allergic to peanuts.", "I live in Berlin.", user="ann")
         whole = chat.facts(all=True)
     assert any("Berlin" in fact.text for fact in whole)
-    change(url, DAMAGES[damage])
-    with caplog.at_level(logging.WARNING, "infold"), opened("?mode=ro") as memory:
-        assert [fact for fact in whole if "Berlin" not in fact.text] == list(memory.chat("a").facts(all=True))
-        assert "damaged" in caplog.text
-        memory.chat("a").context("Where do I live?")
-        memory.user("ann").recall("Where do I live?")
+    damage_fact(url, damage)
+    if not POSTGRES:  # there is no reading without repairing
+        with caplog.at_level(logging.WARNING, "infold"), opened("?mode=ro") as memory:
+            assert [fact for fact in whole if "Berlin" not in fact.text] == list(memory.chat("a").facts(all=True))
+            assert "damaged" in caplog.text
+            memory.chat("a").context("Where do I live?")
+            memory.user("ann").recall("Where do I live?")
     with opened() as memory:
         memory.chat("a").context("Where do I live?")
         assert memory.chat("a").facts(all=True) == whole
@@ -202,7 +209,7 @@ def test_D7_a_damaged_fact_is_skipped_and_repaired(url: str, damage: str, caplog
 def test_D7_a_users_facts_are_repaired_too(url: str) -> None:
     with Memory(url) as memory:
         whole = told(memory, "I live in Berlin.", user="ann").facts(all=True)
-    change(url, DAMAGES["bad JSON"])
+    damage_fact(url, "bad JSON")
     with Memory(url) as memory:
         assert memory.user("ann").facts(all=True) == whole
 

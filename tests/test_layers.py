@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import logging
-import sqlite3
-from contextlib import closing
 from dataclasses import replace
 from typing import Any
 
@@ -19,6 +17,7 @@ from infold.folding.merge import Change
 from infold.items import LONG, Item
 from infold.layers import NOMINATING, difference, is_kept, nominal, own_summary, without_outdated
 from infold.messages import parse
+from tests import rawsql
 from tests.conftest import assistant, user
 from tests.upstream import Upstream
 
@@ -186,8 +185,7 @@ def test_D7_a_damaged_line_is_left_out_with_a_warning(
     chat = batches(memory, about(10))
     id = chat.memory.leaves[0].id
     memory.close()
-    with closing(sqlite3.connect(url.removeprefix("sqlite:///"))) as connection, connection:
-        connection.execute("UPDATE items SET sources = '[1, ' WHERE id = ?", (id,))
+    assert rawsql.change(url, "UPDATE items SET sources = '[1, ' WHERE id = ?", id)
     with Memory(url) as again, caplog.at_level(logging.WARNING, "infold"):
         chat = again.chat("a")
         assert "Rope 10 for crate 10" not in chat.summary

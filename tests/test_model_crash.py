@@ -18,6 +18,7 @@ from typing import Any
 import pytest
 
 from infold import Chat, Memory
+from tests.databases import fresh
 from tests.model_child import open_memory
 from tests.test_crash import Child, children, line_of, tell
 from tests.test_model_faults import assert_true, said, talk
@@ -229,17 +230,17 @@ def test_C6_the_fold_goes_on_when_the_client_is_gone(
 
 def test_F9_a_forked_process_can_call_models(upstream: Upstream, url: str) -> None:
     """As workers of a server that was loaded before it forked; threads do not come along."""
-    urls = [f"{url}{at}" for at in range(2)]
-    jobs = [json.dumps(job(each, upstream.url, last=12)) for each in urls]
-    done = subprocess.run(
-        [sys.executable, "-m", "tests.model_child", *jobs],
-        cwd=Path(__file__).parent.parent,
-        capture_output=True,
-        timeout=PATIENCE,
-        check=False,
-    )
-    assert (done.returncode, done.stderr) == (0, b"")
-    assert [active(each) for each in urls] == [[(1, 6, "summarizer")]] * 2
+    with fresh() as second:
+        jobs = [json.dumps(job(each, upstream.url, last=12)) for each in (url, second)]
+        done = subprocess.run(
+            [sys.executable, "-m", "tests.model_child", *jobs],
+            cwd=Path(__file__).parent.parent,
+            capture_output=True,
+            timeout=PATIENCE,
+            check=False,
+        )
+        assert (done.returncode, done.stderr) == (0, b"")
+        assert [active(each) for each in (url, second)] == [[(1, 6, "summarizer")]] * 2
 
 
 def test_C6_a_process_that_ends_without_closing_finishes_its_fold(upstream: Upstream, url: str) -> None:

@@ -5,14 +5,13 @@ from __future__ import annotations
 import itertools
 import json
 import re
-import sqlite3
-from contextlib import closing
 from typing import Any
 
 import pytest
 
 from infold import Chat, Memory, Model, SummarizationConfig, preset
 from infold.tokens import count
+from tests import rawsql
 from tests.conftest import assistant, call, result, user, words
 from tests.test_model_crash import active, bodies, due
 from tests.test_model_faults import assert_true, said, talk, verdicts
@@ -38,8 +37,7 @@ def asked(upstream: Upstream) -> list[str]:
 
 
 def written(url: str) -> list[tuple[Any, ...]]:
-    with closing(sqlite3.connect(url.removeprefix("sqlite:///"))) as connection:
-        return connection.execute("SELECT author, model, prompt, notes FROM folds ORDER BY n").fetchall()
+    return rawsql.rows(url, "SELECT author, model, prompt, notes FROM folds ORDER BY n")
 
 
 def until_fold(chat: Chat, number: int, folds: int = 1) -> int:

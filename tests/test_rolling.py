@@ -6,7 +6,6 @@ import json
 import re
 from collections.abc import Iterable
 from dataclasses import FrozenInstanceError
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,6 +13,7 @@ import pytest
 from infold import Chat, Event, Memory, Message, PolicyMismatchError, preset
 from infold.items import block_tokens
 from tests.conftest import assistant, call, counted_ids, result, ticking_clock, tokens_of, user, words
+from tests.databases import POSTGRES, fresh
 
 ROLLING = preset("rolling", {})
 
@@ -248,7 +248,7 @@ def test_A5_the_event_comes_after_the_summary_is_committed(url: str) -> None:
 
     def other_reader(event: Event) -> None:
         if event.type == "summarization":
-            with Memory(f"{url}?mode=ro") as reader:
+            with Memory(url if POSTGRES else f"{url}?mode=ro") as reader:
                 state = reader.chat("c").memory
                 seen.append((state.summary, state.cursor))
 
@@ -290,6 +290,6 @@ def run(url: str, reopened: bool) -> str:
 
 
 @pytest.mark.parametrize("reopened", [False, True])
-def test_A9_same_inputs_same_behaviour_byte_for_byte(tmp_path: Path, reopened: bool) -> None:
-    first = run(f"sqlite:///{tmp_path / 'first.db'}", reopened=False)
-    assert run(f"sqlite:///{tmp_path / 'second.db'}", reopened) == first
+def test_A9_same_inputs_same_behaviour_byte_for_byte(reopened: bool) -> None:
+    with fresh() as one, fresh() as other:
+        assert run(one, reopened) == run(other, reopened=False)

@@ -9,6 +9,7 @@ import pytest
 
 from infold import Chat, Memory, preset
 from tests.conftest import assistant, counted_ids, ticking_clock, user, words
+from tests.databases import fresh
 from tests.test_model_crash import active
 from tests.test_model_faults import assert_true, said
 from tests.test_rolling import folds, reasons
@@ -30,11 +31,11 @@ def told(context: Any) -> list[Any]:
 
 
 @pytest.mark.parametrize("name", PRESETS)
-def test_C9_turns_of_different_models_are_treated_alike(url: str, tmp_path: Any, name: str) -> None:
+def test_C9_turns_of_different_models_are_treated_alike(name: str) -> None:
     """Who replied changes nothing: not what is folded, nor when, nor what is remembered or shown."""
     seen: list[Any] = []
     for models in (MODELS, ("only",), (None,)):
-        with Memory(f"{url}{len(seen)}", clock=ticking_clock(), ids=counted_ids()) as memory:
+        with fresh() as url, Memory(url, clock=ticking_clock(), ids=counted_ids()) as memory:
             config = preset(name, {}, **({"chunk_tokens": 300} if name == "chunked" else {}))
             chat = memory.chat("c", config=config, context_window=500 if name in ("chain", "default") else 8192)
             mixed(chat, 40, models)

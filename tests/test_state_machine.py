@@ -8,11 +8,8 @@ from __future__ import annotations
 import functools
 import os
 import re
-import shutil
-import sqlite3
-import tempfile
 from collections.abc import Sequence
-from pathlib import Path
+from contextlib import ExitStack
 from typing import Any
 
 import pytest
@@ -31,6 +28,8 @@ from infold.tokens import MESSAGE_OVERHEAD, REQUEST_OVERHEAD, count, message_tok
 from infold.units import units
 
 from .conftest import assistant, call, counted_ids, result, ticking_clock, tokens_of, user, words
+from .databases import fresh
+from .rawsql import Observer
 
 FUZZ = int(os.environ.get("INFOLD_FUZZ", "0"))
 SETTINGS = settings(
@@ -74,15 +73,6 @@ def sized(tokens: int) -> str:
     return words(tokens)
 
 
-@functools.cache
-def template() -> tuple[tempfile.TemporaryDirectory[str], Path]:
-    """An empty database to copy; migrating one for each example would take most of the time."""
-    folder = tempfile.TemporaryDirectory()
-    path = Path(folder.name) / "empty.db"
-    Memory(f"sqlite:///{path}").close()
-    return folder, path
-
-
 def check_wire(messages: list[dict[str, Any]]) -> None:
     """A Chat Completions request: each call directly followed by exactly one result for each id, nothing orphaned."""
     open_ids: list[str] = []
@@ -123,10 +113,8 @@ class ChatMachine(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self.folder = tempfile.TemporaryDirectory(prefix="infold")
-        path = Path(self.folder.name) / "chats.db"
-        shutil.copy(template()[1], path)
-        self.url = f"sqlite:///{path}"
+        self.opened = ExitStack()
+        self.url = self.opened.enter_context(fresh())
         self.clock, self.ids = ticking_clock(), counted_ids()
         self.said: list[dict[str, Any]] = []
         self.pins: dict[str, str] = {}
@@ -135,7 +123,7 @@ class ChatMachine(RuleBasedStateMachine):
         self.mode, self.meddle = "works", ""
         self.policy = self.preset
         self.just_added = False
-        self.observer = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+        self.observer = self.opened.enter_context(Observer(self.url))
 
     @initialize(
         system=at_of(SYSTEMS), window=windows, wait=st.booleans(), model=st.booleans(), turns=st.integers(0, 14)
@@ -154,8 +142,7 @@ class ChatMachine(RuleBasedStateMachine):
     def teardown(self) -> None:
         if hasattr(self, "memory"):
             self.memory.close()
-        self.observer.close()
-        self.folder.cleanup()
+        self.opened.close()
 
     # The summarizer, and what other people do while it thinks -------------------------------------------
 
@@ -345,7 +332,7 @@ class ChatMachine(RuleBasedStateMachine):
         self.check_context(budget, more)
 
     def version(self) -> Any:
-        return self.observer.execute("PRAGMA data_version").fetchone()
+        return self.observer.version()
 
     def check_context(self, budget: int, more: dict[str, Any]) -> None:
         tools = tools_tokens(more.get("tools"))
@@ -430,7 +417,7 @@ class ChatMachine(RuleBasedStateMachine):
         assert [(m.seq, {**m.wire, "id": m.id}) for m in kept] == list(enumerate(self.said, 1))
         cursor, end = self.chat.memory.cursor, 0
         ranges = "SELECT first_seq, last_seq FROM folds WHERE kind = 'base' AND superseded_by IS NULL ORDER BY 1"
-        for first, last in self.observer.execute(ranges):
+        for first, last in self.observer.rows(ranges):
             assert first == end + 1 <= last
             end = last
         assert end == cursor

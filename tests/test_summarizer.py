@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import sqlite3
 import threading
 from collections.abc import Callable
-from contextlib import closing
 from typing import Any
 
 import pytest
 
 from infold import Chat, Memory, Message, preset
+from tests import rawsql
 from tests.conftest import assistant, call, counted_ids, result, ticking_clock, user, words
 from tests.test_chain import fill
 from tests.test_rolling import folds, reasons, talk
@@ -54,10 +53,7 @@ def failures(chat: Chat) -> list[dict[str, Any]]:
 
 def fold_rows(url: str) -> list[tuple[Any, ...]]:
     """Number, range, depth, who wrote it and what superseded it, of every fold ever made."""
-    with closing(sqlite3.connect(url.removeprefix("sqlite:///"))) as connection:
-        return connection.execute(
-            "SELECT n, first_seq, last_seq, depth, author, superseded_by FROM folds ORDER BY n"
-        ).fetchall()
+    return rawsql.rows(url, "SELECT n, first_seq, last_seq, depth, author, superseded_by FROM folds ORDER BY n")
 
 
 def assert_nothing_lost(memory: Memory, chat: Chat, last: int) -> None:

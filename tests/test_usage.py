@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
-from contextlib import closing
 from typing import Any
 
 import pytest
@@ -12,6 +10,7 @@ from infold import Memory, Model
 from infold.ledger.rows import Call
 from infold.models import caller
 from infold.reports import usage
+from tests import rawsql
 from tests.test_model_faults import talk
 from tests.upstream import Upstream, step
 
@@ -161,8 +160,7 @@ def test_F6_deleting_a_chat_takes_its_calls_along_and_no_others(url: str, upstre
         chats[0].delete()
         assert chats[1].usage() == kept
         assert memory.chat("gone", preset="rolling").usage().calls == ()
-    with closing(sqlite3.connect(url.removeprefix("sqlite:///"))) as connection:
-        assert connection.execute("SELECT count(*) FROM calls").fetchone() == (len(kept.calls),)
+    assert rawsql.rows(url, "SELECT count(*) FROM calls") == [(len(kept.calls),)]
 
 
 def test_C6_calls_made_in_the_background_are_counted_as_well(url: str, upstream: Upstream) -> None:

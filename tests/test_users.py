@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import random
-import tempfile
 import threading
 import unicodedata
 from collections.abc import Callable, Iterator
@@ -20,6 +19,7 @@ from infold import Chat, ConfigError, Memory, NotFoundError, preset
 from infold.messages import canonical_json
 from infold.policy import Policy
 from tests.conftest import START, assistant, counted_ids, ticking_clock, user
+from tests.databases import fresh
 
 Wire = dict[str, Any]
 HOUR = 3600 * 1000
@@ -33,10 +33,8 @@ def small() -> Policy:
 
 @contextmanager
 def opened() -> Iterator[Memory]:
-    """A memory on a file of its own."""
-    with tempfile.TemporaryDirectory() as folder, Memory(
-        f"sqlite:///{folder}/chats.db", clock=ticking_clock(), ids=counted_ids()
-    ) as memory:  # fmt: skip
+    """A memory on a database of its own."""
+    with fresh() as url, Memory(url, clock=ticking_clock(), ids=counted_ids()) as memory:
         yield memory
 
 

@@ -7,7 +7,7 @@ import json
 from sqlalchemy import and_, bindparam, delete, select
 
 from infold.items import PINNED, Item
-from infold.ledger.query import Connection, Query
+from infold.ledger.query import Connection, Query, storable
 from infold.ledger.rows import ChatRow, Event
 from infold.ledger.schema import events, pins
 from infold.ledger.store import inserting
@@ -35,7 +35,7 @@ def all_pins(connection: Connection, key: int) -> tuple[Item, ...]:
 
 
 def delete_pin(connection: Connection, key: int, id: str) -> bool:
-    return _delete_pin(connection, of=key, id=id).rowcount == 1
+    return storable(id) and _delete_pin(connection, of=key, id=id).rowcount == 1
 
 
 def insert_event(connection: Connection, key: int, event: Event) -> None:

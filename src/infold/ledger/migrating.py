@@ -21,6 +21,7 @@ def upgrade(dialect: str, connection: Any) -> None:
     from alembic import command
     from alembic.config import Config
     from sqlalchemy import create_engine, pool
+    from sqlalchemy.exc import DBAPIError
 
     # SQLAlchemy gets our connection, with our transaction open, and must neither end nor close it.
     creator: Callable[[], Any] = lambda: _Guarded(connection)  # noqa: E731
@@ -31,7 +32,10 @@ def upgrade(dialect: str, connection: Any) -> None:
     # Alembic keeps its context in globals: one migration at a time in a process.
     with _MIGRATING, engine.connect() as wrapped:
         config.attributes["connection"] = wrapped
-        command.upgrade(config, "head")
+        try:
+            command.upgrade(config, "head")
+        except DBAPIError as error:  # the database's own error says it shorter
+            raise (error.orig or error) from None
 
 
 class _Guarded:

@@ -38,6 +38,8 @@ CONNECTIONS = 10
 CONNECT_TIMEOUT = 10
 LOCK_TIMEOUT = 30.0  # seconds to wait for another writer of the same chat
 _MIGRATION = 0x1F01D  # of the advisory lock
+# A refused connection has no code, only a text.
+_REFUSALS = ("authentication failed", "no password supplied", "does not exist", "no pg_hba.conf entry")
 _BEGIN = {True: "BEGIN", False: "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"}
 
 
@@ -70,7 +72,7 @@ class Postgres:
     read_only = False
 
     def __init__(self, url: str, *, create: bool = True) -> None:
-        self.name = masked(url)
+        self.name = masked(url).partition("?")[0]
         self.url = url
         self.closed = False
         self._closing = threading.Lock()
@@ -201,10 +203,12 @@ def _settings() -> dict[str, Any]:
 
 def _prepare(url: str, name: str, create: bool) -> None:
     """Bring the schema to HEAD; of several processes that start at once, one does, and the others find it done."""
+    if _is_ambiguous(url):
+        raise _no_address(name)
     try:
         connection = PostgresConnection.connect(url, **_settings())
-    except psycopg.ProgrammingError as error:
-        raise ConfigError(f"{name} is not a PostgreSQL address: {error}") from error
+    except psycopg.ProgrammingError:  # it quotes parts of the address, maybe of the password
+        raise _no_address(name) from None
     with connection:
         state = _state(connection, name)
         if state == "current":
@@ -237,6 +241,19 @@ def _state(connection: PostgresConnection, name: str) -> str:
     return "old"
 
 
+def _is_ambiguous(url: str) -> bool:
+    """Whether nobody can tell where the password ends: it has characters that must be quoted."""
+    who = url.partition("://")[2].rpartition("@")[0]
+    return any(character in who for character in "/?#@")
+
+
+def _no_address(name: str) -> ConfigError:
+    return ConfigError(
+        f"{name} is not a PostgreSQL address; write postgresql://user:password@host:5432/database, with special "
+        "characters of the password as %XX"
+    )
+
+
 def clear_error(error: psycopg.Error, name: str) -> DatabaseError:
     """The server's error as one of infold's, with a sentence that helps."""
     text = " ".join(str(error).split())
@@ -248,6 +265,8 @@ def clear_error(error: psycopg.Error, name: str) -> DatabaseError:
         return DatabaseBusyError(f"{name}: another writer held the chat for too long; try again")
     if isinstance(error, errors.InsufficientPrivilege):
         return DatabaseError(f"{name}: the role may not do this ({text}); give it rights on the schema {SCHEMA!r}")
+    if error.sqlstate is None and any(sign in text for sign in _REFUSALS):
+        return DatabaseError(f"cannot open {name} ({text}); check the user, the password and the database's name")
     if isinstance(error, psycopg.OperationalError):
         return DatabaseBusyError(f"{name} does not answer ({text}); check that it runs, then try again")
     return DatabaseError(f"{name}: {text}")

@@ -112,6 +112,14 @@ class Query:
         return {name: values[name] if name in values else self._constants.get(name) for name in self._names}
 
 
+def storable(text: str) -> bool:
+    """Whether a database can hold a text. What it cannot hold it does not have: there is no need to ask."""
+    try:
+        return b"\0" not in text.encode()
+    except UnicodeEncodeError:
+        return False
+
+
 class _Each(FunctionElement[str]):
     """The values of a JSON list, one a row."""
 

@@ -13,7 +13,7 @@ from sqlalchemy import and_, bindparam, delete, func, insert, or_, select, updat
 
 from infold.items import LEAF, Item
 from infold.ledger import archive
-from infold.ledger.query import Connection, Query, among
+from infold.ledger.query import Connection, Query, among, storable
 from infold.ledger.rows import ChatRow, FoldRow
 from infold.ledger.schema import (
     archives,
@@ -117,7 +117,7 @@ _bump = Query(update(chats).where(chats.c.key == P("of")).values(version=chats.c
 
 
 def chat_by_id(connection: Connection, id: str) -> ChatRow | None:
-    row = _chat_by_id(connection, id=id).fetchone()
+    row = _chat_by_id(connection, id=id).fetchone() if storable(id) else None
     return ChatRow(*row) if row else None
 
 
@@ -300,7 +300,7 @@ def insert_message(connection: Connection, key: int, message: Message) -> None:
 
 
 def message_by_id(connection: Connection, key: int, id: str) -> Message | None:
-    row = _by_id(connection, of=key, id=id).fetchone()
+    row = _by_id(connection, of=key, id=id).fetchone() if storable(id) else None
     return _messages(connection, key, [row])[0] if row else None
 
 
