@@ -8,12 +8,10 @@ import os
 import pty
 import shutil
 import signal
-import sqlite3
 import subprocess
 import sys
 import zlib
 from collections.abc import Callable
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -38,8 +36,9 @@ from infold.presets import PRESETS
 from infold.redaction import FORGOTTEN
 from infold.retention import BATCH
 from tests.conftest import START, assistant, call, counted_ids, result, user, words
+from tests.rawsql import rows
 from tests.test_cli import Run, in_folder
-from tests.test_forget import assert_gone, path_of
+from tests.test_forget import assert_gone
 
 DAY = 24 * 3600 * 1000
 SECRET = "Zanzibarkowski"
@@ -77,11 +76,6 @@ def filled(memory: Memory, preset: str = "rolling", turns: int = 20, id: str = "
         chat.add(said(number))
     chat.settle()
     return chat
-
-
-def rows(url: str, sql: str) -> list[tuple[Any, ...]]:
-    with closing(sqlite3.connect(path_of(url))) as connection:
-        return connection.execute(sql).fetchall()
 
 
 def kept(memory: Memory, chat: Chat) -> tuple[Any, ...]:

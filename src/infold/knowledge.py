@@ -71,7 +71,7 @@ class Knowledge:
         )
         if user is None:
             return own, own
-        pulse = derived.user_pulse(connection, user)
+        pulse = derived.facts_pulse(connection, user)
         every = self._kept_or(
             ("late of", (connection.tenant, user)),
             pulse,

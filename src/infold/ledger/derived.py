@@ -251,6 +251,15 @@ _user_pulse = Query(
         func.sum(chats.c.epoch),
     ).where(_OURS, chats.c.user == P("of"))
 )
+_facts_pulse = Query(
+    select(
+        func.count(),
+        func.max(chats.c.key),
+        func.sum(chats.c.version),
+        func.sum(chats.c.read_to),
+        func.sum(chats.c.epoch),
+    ).where(_OURS, chats.c.user == P("of"))
+)
 _by_hand = Query(
     select(func.count(), func.max(mentions.c.key), func.sum(mentions.c.at)).where(
         or_(
@@ -307,6 +316,12 @@ def forget_facts(connection: Connection, key: int, seq: int) -> set[int]:
                 _delete_fact(connection, of=fact)
             again.update(one for one in seqs if one <= seq and one not in removed)
     return again
+
+
+def facts_pulse(connection: Connection, user: str) -> tuple[Any, ...]:
+    """Changes whenever a fact of a user may: with folds, not with every message."""
+    found: tuple[Any, ...] = _facts_pulse(connection, of=user).fetchone()
+    return found
 
 
 def user_pulse(connection: Connection, user: str) -> tuple[Any, ...]:
