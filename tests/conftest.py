@@ -134,3 +134,16 @@ def nobody() -> Iterator[str]:
     with socket.socket() as bound:
         bound.bind(("127.0.0.1", 0))
         yield f"http://127.0.0.1:{bound.getsockname()[1]}/v1"
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """On PostgreSQL, only tests that have a database: the others would say the same again."""
+    if os.environ.get("INFOLD_TEST_DATABASE") != "postgresql":
+        return
+    wanted: list[pytest.Item] = []
+    left: list[pytest.Item] = []
+    for item in items:
+        names = {"url", "memory", "postgres_url"} & set(getattr(item, "fixturenames", ()))
+        (wanted if names or hasattr(getattr(item, "module", None), "fresh") else left).append(item)
+    items[:] = wanted
+    config.hook.pytest_deselected(items=left)
