@@ -24,7 +24,20 @@ from infold import Chat
 
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "bench" / "results"
-ORDER = ("turn", "size", "imports", "retention", "gate", "models", "recall", "recall_ours", "recall_speed", "postgres")
+ORDER = (
+    "turn",
+    "size",
+    "imports",
+    "retention",
+    "gate",
+    "models",
+    "recall",
+    "recall_ours",
+    "recall_speed",
+    "postgres",
+    "proxy",
+    "service",
+)
 console = Console()
 # Before the benchmark adds its own: on a busy machine every figure in time is larger.
 LOAD = round(os.getloadavg()[0], 2) if hasattr(os, "getloadavg") else 0.0
@@ -32,18 +45,21 @@ LOAD = round(os.getloadavg()[0], 2) if hasattr(os, "getloadavg") else 0.0
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """One measured number, and the most it should be."""
+    """One measured number, and the most or the least it should be."""
 
     what: str
     value: float
     unit: str
     target: float | None = None
+    least: float | None = None
 
     @property
     def verdict(self) -> str:
-        if self.target is None:
-            return ""
-        return "ok" if self.value <= self.target else "over"
+        if self.target is not None:
+            return "ok" if self.value <= self.target else "over"
+        if self.least is not None:
+            return "ok" if self.value >= self.least else "under"
+        return ""
 
 
 @contextmanager
@@ -147,7 +163,7 @@ def _write_readme() -> None:
             "|---|---:|---:|---|",
         ]
         for row in result["figures"]:
-            figure = Figure(row["what"], row["value"], row["unit"], row["target"])
+            figure = Figure(row["what"], row["value"], row["unit"], row["target"], row.get("least"))
             lines.append(
                 f"| {figure.what} | {_shown(figure.value, figure.unit)} | {_target(figure)} | {figure.verdict} |"
             )
@@ -155,6 +171,8 @@ def _write_readme() -> None:
 
 
 def _target(figure: Figure) -> str:
+    if figure.least is not None:
+        return f"≥ {_shown(figure.least, figure.unit)}"
     return "" if figure.target is None else f"≤ {_shown(figure.target, figure.unit)}"
 
 
@@ -163,4 +181,4 @@ def _rounded(value: float) -> float:
 
 
 def _shown(value: float, unit: str) -> str:
-    return f"{_rounded(value):,g} {unit}" if abs(value) < 1000 else f"{value:,.0f} {unit}"
+    return (f"{_rounded(value):,g} {unit}" if abs(value) < 1000 else f"{value:,.0f} {unit}").rstrip()

@@ -1,0 +1,172 @@
+"""What the proxy adds to the time to the first byte, and how many turns a second go through it.
+
+The upstream is a real process that answers at once. Every request is sent twice, directly and through the proxy, in turn
+and on a schedule that waits for no answer (open loop); a time counts from when the request was due. Clients resend their
+whole chat of 20 to 60 messages and name no chat; half of the run is with chats that fit into the model's window, half with
+chats that are folded on the way. Then as many turns as go through with some clients that never pause.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import os
+import time
+from pathlib import Path
+from statistics import median
+
+from tests.provider import Provider
+
+from bench.common import Figure, folder, percentile, report, tracked, url
+from bench.processes import Lines, Served, serving
+from bench.talk import Talk, Wire
+
+RATE = 20.0
+CHATS = 40
+SHORTEST, LONGEST = 20, 60
+WARM_UP = 4
+MOST_MS, MOST_MS_99, LEAST_TURNS = 5.0, 20.0, 100.0
+PATH = "/v1/chat/completions"
+# A chat of 60 messages fits into the window that an unknown model gets; in a window of 4,000 it is folded on the way.
+CASES = {"chats that fit": (), "folded chats": ("--context-window", "4000")}
+
+
+class Client:
+    """Somebody who talks, and sends the whole chat each time."""
+
+    def __init__(self, seed: int, length: int) -> None:
+        self._talk = Talk(seed)
+        # Its own key at the provider: another client's chats are none of its own.
+        self.headers = {"Authorization": f"Bearer client-{seed}"}
+        self.messages: list[Wire] = self._talk.messages(length - 2)
+
+    def asks(self) -> bytes:
+        """The next request."""
+        if len(self.messages) >= LONGEST:
+            self.messages = self._talk.messages(SHORTEST - 2)
+        self.messages.append(self._talk.turn()[0])
+        system = {"role": "system", "content": "You are a helpful assistant. Answer in short sentences."}
+        return json.dumps({"model": "echo", "stream": True, "messages": [system, *self.messages]}).encode()
+
+    def hears(self, answer: bytes) -> None:
+        """Keep the reply, as it will be sent again."""
+        events = [line[6:] for line in answer.split(b"\n") if line.startswith(b"data: {")]
+        deltas = [json.loads(event)["choices"][0]["delta"].get("content") or "" for event in events]
+        self.messages.append({"role": "assistant", "content": "".join(deltas)})
+
+
+def crowd(number: int, seed: int) -> list[Client]:
+    """Clients in the middle of chats of all lengths."""
+    step = (LONGEST - SHORTEST) / number
+    return [Client(seed + at, SHORTEST + 2 * int(at * step / 2)) for at in range(number)]
+
+
+async def turn(lines: Lines, client: Client, body: bytes) -> float:
+    status, first, answer = await lines.ask("POST", PATH, body, client.headers)
+    if status != 200:
+        raise RuntimeError(f"status {status}: {answer[:300]!r}")
+    client.hears(answer)
+    return first
+
+
+async def open_loop(served: Served, provider: str, seconds: float) -> tuple[list[float], list[float]]:
+    """Times to the first byte in ms, directly and through the proxy."""
+    clients, direct, proxied = crowd(CHATS, 100), Lines(provider), Lines(served.url)
+    for _ in tracked(range(WARM_UP), "warm-up", WARM_UP):
+        for client in clients:
+            body = client.asks()
+            await direct.ask("POST", PATH, body, client.headers)
+            await turn(proxied, client, body)
+    straight: list[float] = []
+    through: list[float] = []
+
+    async def directly(client: Client, body: bytes, due: float) -> None:
+        _, first, _ = await direct.ask("POST", PATH, body, client.headers)
+        straight.append(1e3 * (first - due))
+
+    async def proxy(client: Client, body: bytes, due: float) -> None:
+        through.append(1e3 * (await turn(proxied, client, body) - due))
+
+    number, running = int(RATE * seconds), []
+    start = time.perf_counter() + 0.1
+    for at in tracked(range(number), "open loop", number):
+        client = clients[at % CHATS]
+        body = client.asks()
+        for half, send in enumerate((directly, proxy) if at % 2 else (proxy, directly)):
+            due = start + (at + half / 2) / RATE
+            await asyncio.sleep(max(0.0, due - time.perf_counter()))
+            running.append(asyncio.create_task(send(client, body, due)))
+    await asyncio.gather(*running)
+    direct.close()
+    proxied.close()
+    return straight, through
+
+
+async def closed_loop(served: Served, clients: int, seconds: float) -> tuple[int, float, float]:
+    """Turns, seconds, and seconds of processor time of the proxy."""
+    lines, done = Lines(served.url), 0
+    end = 0.0
+
+    async def talk(client: Client) -> None:
+        nonlocal done
+        while time.perf_counter() < end:
+            await turn(lines, client, client.asks())
+            done += 1
+
+    everybody = crowd(clients, 5000)
+    for warm in (True, False):
+        start, cpu, done = time.perf_counter(), served.cpu, 0
+        end = start + (2 if warm else seconds)
+        await asyncio.gather(*map(talk, everybody))
+    took = time.perf_counter() - start
+    lines.close()
+    return done, took, served.cpu - cpu
+
+
+def run(work: Path, seconds: float, clients: int) -> None:
+    figures: list[Figure] = []
+    details: dict[str, object] = {}
+    for what, options in CASES.items():
+        with (
+            Provider() as provider,
+            serving(work, url(work / f"{what}.db"), "--upstream", provider.url, *options) as on,
+        ):
+            load = os.getloadavg()[0]
+            straight, through = asyncio.run(open_loop(on, provider.root, seconds))
+            busy = os.getloadavg()[0]
+            done, took, cpu = asyncio.run(closed_loop(on, clients, seconds / 2))
+            failures = on.metric("infold_memory_failures_total")
+            folds = on.metric("infold_folds_total")
+        added = median(through) - median(straight)
+        added99 = percentile(through, 0.99) - percentile(straight, 0.99)
+        figures += [
+            Figure(f"{what}: first byte directly, p50", median(straight), "ms"),
+            Figure(f"{what}: first byte directly, p99", percentile(straight, 0.99), "ms"),
+            Figure(f"{what}: added by the proxy, p50", added, "ms", MOST_MS),
+            Figure(f"{what}: added by the proxy, p99", added99, "ms", MOST_MS_99),
+            Figure(f"{what}: turns a second, {clients} clients", done / took, "", least=LEAST_TURNS),
+            Figure(f"{what}: processor time of the proxy a turn", 1e3 * cpu / done, "ms"),
+            Figure(f"{what}: requests that went without memory", failures, "", 0),
+        ]
+        details[what] = {
+            "requests of the open loop": len(through),
+            "load before it": round(load, 2),
+            "turns of the closed loop": done,
+            "load before that": round(busy, 2),
+            "folds": folds,
+        }
+    report("proxy", figures, details)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m bench.proxy", description=__doc__)
+    parser.add_argument("--seconds", type=float, default=40, help="of each open loop; half of it for each closed one")
+    parser.add_argument("--clients", type=int, default=8, help="of the closed loop")
+    given = parser.parse_args()
+    with folder() as work:
+        run(work, given.seconds, given.clients)
+
+
+if __name__ == "__main__":
+    main()
