@@ -42,6 +42,7 @@ bench: $(READY)  ## Speed, size and what memory retains; writes bench/results/
 	@$(BIN)/python -m bench.recall_speed
 	@$(BIN)/python -m bench.proxy
 	@$(BIN)/python -m bench.service
+	@$(BIN)/python -m bench.storage
 
 clean:  ## Remove everything the other targets made
 	rm -rf $(VENV) demo.db* build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
