@@ -37,6 +37,7 @@ ORDER = (
     "postgres",
     "proxy",
     "service",
+    "storage",
 )
 console = Console()
 # Before the benchmark adds its own: on a busy machine every figure in time is larger.
