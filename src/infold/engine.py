@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from infold.arguments import question_of
 from infold.assembly import assemble
 from infold.context import Context, View, check_budget
-from infold.entities import Entity, line, relevant
+from infold.entities import Entities, Entity, line, relevant
 from infold.errors import NotFoundError
 from infold.items import Item
 from infold.messages import Message
@@ -102,10 +102,10 @@ def select_warm_summaries(items: Sequence[Item]) -> tuple[Item, ...]:
 
 def select_related_entities(entities: Sequence[Entity], query: str, limit: int) -> list[tuple[str, str]]:
     """Tasks, goals, problems and others by recency and by how near they are to what the query names, best first."""
-    names = {entity.id: entity.name for entity in entities}
+    known = entities if isinstance(entities, Entities) else Entities(entities)
     return [
-        (line(entity, names), NAMED if score > 1 else "recent")  # recency alone is at most 1
-        for entity, score in relevant(entities, query, limit)
+        (line(entity, known.names), NAMED if score > 1 else "recent")  # recency alone is at most 1
+        for entity, score in relevant(known, query, limit)
     ]
 
 

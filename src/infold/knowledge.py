@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeVar, cast
 
 from infold import entities, facts
-from infold.entities import Entity
+from infold.entities import Entities
 from infold.facts import Fact, Statement
 from infold.items import FACT, Item, line_tokens
 from infold.ledger import derived
@@ -33,13 +33,13 @@ class Known:
     """What is known of a chat or a user."""
 
     facts: tuple[Fact, ...]
-    entities: tuple[Entity, ...]
+    entities: Entities
     damaged: tuple[derived.Damaged, ...] = ()
     """Facts whose rows cannot be read."""
 
 
 def _known(statements: Sequence[Statement]) -> Known:
-    return Known(tuple(facts.resolve(statements)), ())
+    return Known(tuple(facts.resolve(statements)), Entities())
 
 
 class Knowledge:
@@ -57,7 +57,7 @@ class Knowledge:
         def read() -> Known:
             said, damaged = derived.facts_of_chat(connection, row.key)
             found = entities.resolve(derived.mentions_of_chat(connection, row.key))
-            return Known(tuple(facts.resolve(said)), tuple(found), tuple(damaged))
+            return Known(tuple(facts.resolve(said)), Entities(found), tuple(damaged))
 
         return self._kept_or(("chat", row.key), pulse, read)
 
@@ -85,7 +85,7 @@ class Knowledge:
         def read() -> Known:
             said, damaged = derived.facts_of_user(connection, user)
             found = entities.resolve(derived.mentions_of_user(connection, user))
-            return Known(tuple(facts.resolve(said)), tuple(found), tuple(damaged))
+            return Known(tuple(facts.resolve(said)), Entities(found), tuple(damaged))
 
         return self._kept_or(("user", (connection.tenant, user)), derived.user_pulse(connection, user), read)
 

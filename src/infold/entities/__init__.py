@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from infold.entities.model import KINDS, STATUSES, Entity, Mention, key_of
 from infold.entities.reading import read
-from infold.entities.relevance import line, relevant
+from infold.entities.relevance import Entities, line, relevant
 from infold.entities.resolving import resolve
 
-__all__ = ["KINDS", "STATUSES", "Entity", "Mention", "key_of", "line", "read", "relevant", "resolve"]
+__all__ = ["KINDS", "STATUSES", "Entities", "Entity", "Mention", "key_of", "line", "read", "relevant", "resolve"]

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from heapq import nsmallest
+from itertools import islice
 
 from infold.entities.model import TOLD, Entity
 from infold.folding.likeness import GENERIC, words
@@ -18,6 +21,53 @@ _MOST_LINKS = 5
 _HAN = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 
 
+class Entities(tuple[Entity, ...]):
+    """Entities with what a search for those that matter needs to know of all of them, worked out once."""
+
+    @functools.cached_property
+    def names(self) -> dict[str, str]:
+        """By id."""
+        return {entity.id: entity.name for entity in self}
+
+    @functools.cached_property
+    def places(self) -> dict[str, int]:
+        return {entity.id: at for at, entity in enumerate(self)}
+
+    @functools.cached_property
+    def by_age(self) -> tuple[list[int], list[int]]:
+        """Numbers of those that are open, and of those that are not, newest first."""
+        order = sorted(range(len(self)), key=lambda at: (-self[at].last_at, self[at].id))
+        return [at for at in order if not _is_over(self[at])], [at for at in order if _is_over(self[at])]
+
+    @functools.cached_property
+    def told(self) -> tuple[dict[str, list[int]], dict[int, int]]:
+        """Of those that are told in a sentence: who has a word, and what all words of each weigh."""
+        having: dict[str, list[int]] = {}
+        weights: dict[int, int] = {}
+        for at, entity in enumerate(self):
+            if entity.kind in TOLD:
+                mine = words(entity.name)
+                weights[at] = sum(map(_weight, mine))
+                for word in mine:
+                    having.setdefault(word, []).append(at)
+        return having, weights
+
+    @functools.cached_property
+    def named(self) -> dict[str, list[int]]:
+        """Of those that have a name: who may be named by a word."""
+        found: dict[str, list[int]] = {}
+        for at, entity in enumerate(self):
+            if entity.kind not in TOLD:
+                for word in _tokens(entity.name) | words(entity.name) | words(_own_name(entity)):
+                    found.setdefault(word, []).append(at)
+        return found
+
+    @functools.cached_property
+    def unspaced(self) -> list[int]:
+        """Numbers of those whose names may stand within a word."""
+        return [at for at, entity in enumerate(self) if entity.kind not in TOLD and _HAN.search(entity.name)]
+
+
 def relevant(entities: Sequence[Entity], query: str, limit: int) -> list[tuple[Entity, float]]:
     """The entities that matter most for a query, best first, each with its score: recency + 2 × proximity.
 
@@ -27,26 +77,34 @@ def relevant(entities: Sequence[Entity], query: str, limit: int) -> list[tuple[E
     """
     if limit <= 0 or not entities:
         return []
-    newest = max(entity.last_at for entity in entities)
-    near = _proximity(entities, query)
+    known = entities if isinstance(entities, Entities) else Entities(entities)
+    newest = max(known[some[0]].last_at for some in known.by_age if some)
+    near = _proximity(known, query)
     ranked: list[tuple[float, int, str, int]] = []
-    for at in _eligible(entities, near, limit):
-        entity = entities[at]
+    for at in _eligible(known, near, limit):
+        entity = known[at]
         score = _recency(newest - entity.last_at) + _PROXIMITY * near.get(entity.id, 0.0)
-        if entity.status in ("done", "dropped"):
+        if _is_over(entity):
             score *= _OVER
         ranked.append((-score, -entity.last_at, entity.id, at))
-    return [(entities[at], -score) for score, _, _, at in nsmallest(limit, ranked)]
+    return [(known[at], -score) for score, _, _, at in nsmallest(limit, ranked)]
 
 
-def _eligible(entities: Sequence[Entity], near: Mapping[str, float], limit: int) -> list[int]:
+def _eligible(known: Entities, near: Mapping[str, float], limit: int) -> list[int]:
     """Numbers of the entities that can be among the best: what is near, and of the rest, the newest that are open or not."""
-    newest = [(-entity.last_at, entity.id, at) for at, entity in enumerate(entities) if entity.id not in near]
-    among = [at for at, entity in enumerate(entities) if entity.id in near]
-    for over in (False, True):
-        some = (one for one in newest if (entities[one[2]].status in ("done", "dropped")) == over)
-        among += [at for _, _, at in nsmallest(limit, some)]
+    among = [known.places[id] for id in near if id in known.places]
+    for some in known.by_age:
+        among += islice((at for at in some if known[at].id not in near), limit)
     return among
+
+
+def _is_over(entity: Entity) -> bool:
+    return entity.status in ("done", "dropped")
+
+
+def _own_name(entity: Entity) -> str:
+    """The name without the folders of a file."""
+    return entity.name.rstrip("/").rpartition("/")[2] if entity.kind == "file" else entity.name
 
 
 def _recency(age: int) -> float:
@@ -55,18 +113,17 @@ def _recency(age: int) -> float:
     return math.ldexp(1 - rest / (2 * _WEEK), -min(weeks, 1100))
 
 
-def _proximity(entities: Sequence[Entity], query: str) -> dict[str, float]:
+def _proximity(known: Entities, query: str) -> dict[str, float]:
     """How near entities are to what a query names, by id; those that are not near at all are left out."""
     asked = _Query(query)
-    near = {entity.id: share for entity in entities if (share := asked.names(entity))}
+    near = {known[at].id: share for at, share in asked.named_of(known)}
     if not near:
         return near
-    links = {entity.id: entity.links for entity in entities}
     edge = dict(near)
     for _ in range(2):
         reached: dict[str, float] = {}
         for id, share in edge.items():
-            for other in links.get(id, ()):
+            for other in known[known.places[id]].links if id in known.places else ():
                 if share / 2 > reached.get(other, 0.0):
                     reached[other] = share / 2
         for id, share in reached.items():
@@ -83,34 +140,32 @@ class _Query:
         self.text = normal(query)
         self.words = words(query)
         self.tokens = _tokens(query)
-        # Most names share nothing with a query, which is faster to see than their words are to find.
-        self.may_tell = _any_of(self.words)
-        self.may_name = _any_of(self.words | self.tokens)
 
-    def names(self, entity: Entity) -> float:
-        """1 for what is named whole, 0 for what is not named; what is said in a sentence may be named in part."""
+    def named_of(self, known: Entities) -> Iterator[tuple[int, float]]:
+        """Numbers of the entities that it names: 1 for what is named whole; what is told in a sentence may be named in part."""
+        having, weights = known.told
+        parts: Counter[int] = Counter()
+        for word in self.words:
+            weight = _weight(word)
+            for at in having.get(word, ()):
+                parts[at] += weight
+        for at, part in parts.items():
+            yield at, part / weights[at]
+        shared = {at for word in self.words | self.tokens for at in known.named.get(word, ())}
+        for at in shared.union(known.unspaced):
+            if self._names(known[at]):
+                yield at, 1.0
+
+    def _names(self, entity: Entity) -> bool:
         name = entity.name
-        told = entity.kind in TOLD
-        if name.isascii() and not (self.may_tell if told else self.may_name).search(name):
-            return 0.0
-        if told:
-            mine = words(name)
-            total = _weight(mine)
-            return _weight(mine & self.words) / total if total else 0.0
         if entity.kind == "person":
             mine = _tokens(name)
         else:
-            mine = words(name.rstrip("/").rpartition("/")[2] if entity.kind == "file" else name) or _tokens(name)
+            mine = words(_own_name(entity)) or _tokens(name)
             mine = mine if mine <= self.words else _tokens(name)
         if mine and (mine <= self.tokens or mine <= self.words):
-            return 1.0
-        return float(_HAN.search(name) is not None and normal(name) in self.text)  # no spaces between words
-
-
-def _any_of(found: frozenset[str]) -> re.Pattern[str]:
-    """What finds any of some words, in any of their forms: companies have the stem company."""
-    starts = sorted({word[:-1] if len(word) > 3 else word for word in found})
-    return re.compile("|".join(map(re.escape, starts)) or r"(?!)", re.IGNORECASE)
+            return True
+        return _HAN.search(name) is not None and normal(name) in self.text  # no spaces between words
 
 
 def _tokens(text: str) -> frozenset[str]:
@@ -118,9 +173,9 @@ def _tokens(text: str) -> frozenset[str]:
     return frozenset(word.strip(".:-") for word in normal(text).split()) - {"", "s"}
 
 
-def _weight(found: frozenset[str]) -> int:
+def _weight(word: str) -> int:
     """What everybody says ("send", "report") tells a quarter as much."""
-    return sum(1 if word in GENERIC else 4 for word in found)
+    return 1 if word in GENERIC else 4
 
 
 def line(entity: Entity, names: Mapping[str, str]) -> str:

@@ -47,7 +47,7 @@ _HOP = frozenset(
 )
 _NOT_FORWARDED = _HOP | {"host", "content-length", "accept-encoding", "expect"}
 _CREDENTIALS = frozenset(("authorization", "x-api-key"))
-_IDLE = 5.0  # seconds after which a connection is not used again: the upstream may be about to close it
+_IDLE = 4.0  # seconds after which a connection is not used again: the upstream may be about to close it
 _FEWEST = 256  # tokens that a context always gets, however much a client wants for the reply
 _MOST_NAME = 200
 
