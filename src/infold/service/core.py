@@ -34,7 +34,7 @@ T = TypeVar("T")
 
 _THREADS = 8
 _SLOW_THREADS = 4
-_MOST_CHATS = 512
+_MOST_CHATS = 1024
 
 
 class Service:
