@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import secrets
 import time
+from email.utils import formatdate
 from typing import TYPE_CHECKING
 
 from starlette.datastructures import Headers
@@ -38,6 +39,8 @@ class Gate:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
+                if all(name != b"date" for name, _ in message["headers"]):  # an upstream's stays as it is
+                    message["headers"] = [*message["headers"], (b"date", formatdate(usegmt=True).encode())]
             await send(message)
 
         try:

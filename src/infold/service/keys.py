@@ -73,13 +73,14 @@ def digest(key: str) -> bytes:
 
 
 def given_key(headers: Mapping[str, str]) -> str | None:
-    """The key that a request carries: in X-Infold-Key, or as a bearer token that looks like one of ours."""
+    """The key that a request carries: in X-Infold-Key; or where a provider's would be, if it looks like one of ours."""
     own = headers.get("x-infold-key")
     if own is not None:
         return own.strip()
     scheme, _, token = headers.get("authorization", "").partition(" ")
-    token = token.strip()
-    return token if scheme.lower() == "bearer" and token.startswith(PREFIX) else None
+    bearer = token.strip() if scheme.lower() == "bearer" else ""
+    given = (bearer, headers.get("x-api-key", "").strip())
+    return next((key for key in given if key.startswith(PREFIX)), None)
 
 
 class Keyring:
