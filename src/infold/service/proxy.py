@@ -26,7 +26,7 @@ from infold.models.spec import Model
 from infold.service.keys import PREFIX
 from infold.service.problems import Problem
 from infold.service.reader import Reader
-from infold.service.reconcile import Caller, OtherUserError, Place, apart, receive, settle
+from infold.service.reconcile import Caller, OtherUserError, Place, apart, note_failure, receive, settle
 from infold.service.wire import APIS, identity
 from infold.tokens import count_cached, tools_tokens
 
@@ -218,7 +218,7 @@ class Proxy:
     async def _noted(self, memory: Memory, chat: str, why: str) -> None:
         """An event for a request that went without memory, where the chat can be written to."""
         with suppress(InfoldError):
-            await self._service.run(_note_failure, memory, chat, why)
+            await self._service.run(note_failure, memory, chat, why)
 
     async def _kept(self, place: Place, reply: Reply) -> None:
         try:
@@ -336,14 +336,6 @@ class _Exchange:
             reply = reader.reply()
             if reply is not None and self._place is not None:
                 self._proxy.keep(self._place, reply)
-
-
-def _note_failure(memory: Memory, id: str, why: str) -> None:
-    chat = memory.find(id)
-    if chat is not None:
-        with chat.writing() as (connection, _):
-            event = chat.record(connection, "memory_failed", {"error": why})
-        memory.emit([event])
 
 
 def _late() -> Problem:

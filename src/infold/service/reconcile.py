@@ -145,6 +145,15 @@ def settle(place: Place, reply: Reply) -> Chat:
     raise MovedOnError("the chat changes faster than a reply can be added to it")
 
 
+def note_failure(memory: Memory, id: str, why: str) -> None:
+    """An event for a request that went without memory."""
+    chat = memory.find(id)
+    if chat is not None:
+        with chat.writing() as (connection, _):
+            event = chat.record(connection, "memory_failed", {"error": why})
+        memory.emit([event])
+
+
 class _Noting:
     """Keeps the digests at which a client may be recognised: those that end with a reply, or name one."""
 
