@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import socket
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -139,6 +140,23 @@ def test_headers_of_a_request(proxied: Proxied) -> None:
     proxied.post(MESSAGES, body, x_api_key="sk-ant-blink_1", anthropic_version="2023-06-01")
     sent = proxied.last_sent()["headers"]
     assert (sent["x-api-key"], sent["anthropic-version"]) == ("sk-ant-blink_1", "2023-06-01")  # not one of ours
+
+
+def test_nothing_is_added_to_the_headers_of_a_request(proxied: Proxied) -> None:
+    """Not even where a client says hardly anything; and what is more than ASCII is not written anew."""
+    content = json.dumps({"model": "echo", "messages": [{"role": "user", "content": "bare"}]}).encode()
+    found = []
+    for one in (proxied, proxied.direct):
+        host, _, port = one.root.removeprefix("http://").partition(":")
+        with socket.create_connection((host, int(port)), timeout=30) as raw:
+            head = f"POST {CHAT} HTTP/1.1\r\nhost: {host}\r\nx-title: é\r\nx-two: 1\r\nx-two: 2\r\n"
+            raw.sendall(f"{head}content-length: {len(content)}\r\nconnection: close\r\n\r\n".encode() + content)
+            while raw.recv(65536):
+                pass
+        sent = proxied.last_sent()["headers"]
+        found.append({name: sent[name] for name in sent if name not in ("host", "connection", "accept-encoding")})
+    assert found[0] == found[1]
+    assert found[0]["x-title"].encode("latin-1").decode() == "é"
 
 
 def test_an_upstream_is_never_chosen_by_the_request(proxied: Proxied) -> None:

@@ -14,6 +14,9 @@ from pathlib import Path
 import httpx2
 import pytest
 
+from infold import Memory
+from infold.service.keys import FRESH, create_key
+from tests.postgres import server
 from tests.proxied import CHAT, KEY, MESSAGES, RESPONSES, Proxied, Wire, eventually, start_proxied
 from tests.servers import free_port, problem, start_server
 
@@ -182,11 +185,19 @@ def test_an_upstream_that_is_down(tmp_path: Path) -> None:
         problem(api.get("/v1/models"), 502, "upstream_unreachable")
 
 
+def test_the_first_request_has_memory_like_any_other(tmp_path: Path) -> None:
+    """What takes long to load is loaded before the service says that it is ready."""
+    with start_proxied(tmp_path, memory_timeout=1) as proxied:
+        proxied.post(CHAT, body(CHAT, user("First")), X_Infold_Chat="first")
+        proxied.kept("first", 2)
+        assert proxied.metric("infold_memory_failures_total") == 0
+
+
 # Memory that fails -------------------------------------------------------------------------------------
 
 
 def test_a_database_that_is_locked(tmp_path: Path) -> None:
-    with start_proxied(tmp_path, memory_timeout=0.5, context_window=2000) as proxied:
+    with start_proxied(tmp_path, memory_timeout=1, context_window=2000) as proxied:
         history: list[Wire] = []
 
         def ask(number: int) -> float:
@@ -207,13 +218,15 @@ def test_a_database_that_is_locked(tmp_path: Path) -> None:
         lock = sqlite3.connect(tmp_path / "service.db", isolation_level=None)
         try:
             lock.execute("BEGIN EXCLUSIVE")
+            failed = proxied.metric("infold_memory_failures_total")
             for number in range(11, 14):
                 assert ask(number) < 3
                 assert proxied.last_sent()["body"]["messages"] == history[:-1]  # the client's own
         finally:
             lock.execute("ROLLBACK")
             lock.close()
-        assert proxied.metric("infold_memory_failures_total") == 3
+        assert proxied.metric("infold_memory_failures_total") == failed + 3
+        eventually(lambda: proxied.events("locked"), lambda events: "memory_failed" in events)
         ask(14)
         assert len(proxied.last_sent()["body"]["messages"]) < 25
         found = proxied.kept("locked", 30)
@@ -225,7 +238,7 @@ def test_a_database_that_is_locked(tmp_path: Path) -> None:
 
 def test_many_requests_while_the_database_is_locked(tmp_path: Path) -> None:
     """More than there are threads for the memory: none waits for another."""
-    with start_proxied(tmp_path, memory_timeout=0.5) as proxied:
+    with start_proxied(tmp_path, memory_timeout=1) as proxied:
         proxied.post(CHAT, body(CHAT, user("Before")), X_Infold_Chat="before")
         proxied.kept("before", 2)
         lock = sqlite3.connect(tmp_path / "service.db", isolation_level=None)
@@ -255,6 +268,35 @@ def test_many_requests_while_the_database_is_locked(tmp_path: Path) -> None:
         assert answer.status_code == 200
         eventually(lambda: len(proxied.messages("crowd 0")), lambda found: found == 3)
         proxied.sound()
+
+
+def test_a_database_that_goes_away_and_comes_back(tmp_path: Path) -> None:
+    with server().database() as url:
+        with Memory(url) as memory:
+            key = create_key(memory, "acme", "admin")[0]
+        with start_proxied(tmp_path, key, database=url, memory_timeout=1) as proxied:
+            history: list[Wire] = []
+
+            def ask(text: str) -> bool:
+                """Whether it went with memory."""
+                history.append(user(text))
+                before = proxied.metric("infold_memory_failures_total")
+                answer = proxied.post(CHAT, body(CHAT, *history), X_Infold_Chat="away", X_Infold_Key=key)
+                assert answer.status_code == 200, answer.text
+                history.append({"role": "assistant", "content": answer.json()["choices"][0]["message"]["content"]})
+                return proxied.metric("infold_memory_failures_total") == before
+
+            ask("Before")
+            proxied.kept("away", 2)
+            with server().away():
+                assert not ask("Meanwhile")
+                time.sleep(FRESH)  # what is known of the key has to be looked up again, and cannot
+                assert not ask("Meanwhile, too")
+                problem(proxied.post(CHAT, body(CHAT, user("x")), X_Infold_Key="ink_x"), 503, "database_unavailable")
+            eventually(lambda: ask(f"After {len(history)}"), bool)
+            assert proxied.kept("away", len(history)) == [(one["role"], one["content"]) for one in history]
+            assert proxied.chats() == ["away"]
+            proxied.sound()
 
 
 def test_a_server_that_was_killed(tmp_path: Path) -> None:

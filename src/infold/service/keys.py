@@ -19,6 +19,8 @@ ROLES = ("read", "write", "admin")
 PREFIX = "ink_"
 FRESH = 3.0
 """Seconds that what is known of a key is taken for true: a revoked one works at most so long."""
+AWAY = 600.0
+"""Seconds that it is still taken for true while the database cannot be asked."""
 _MOST_CACHED = 4096
 
 
@@ -93,12 +95,20 @@ class Keyring:
 
     def remembered(self, key: str | None) -> tuple[bool, Principal | None]:
         """Whether it is known without asking the database, and what is."""
-        now = time.monotonic()
+        until, principal = self._last(key)
+        return time.monotonic() < until, principal
+
+    def last_known(self, key: str | None) -> Principal | None:
+        """What was known last, if that is not too long ago: for while the database is away."""
+        until, principal = self._last(key)
+        return principal if until and time.monotonic() < until + AWAY else None
+
+    def _last(self, key: str | None) -> tuple[float, Principal | None]:
+        """Until when it may be taken for true, 0 where it was never known; and what."""
         if key is None:
             until, locked = self._locked
-            return now < until, None if locked else OPEN
-        until, principal = self._known.get(digest(key), (0.0, None))
-        return now < until, principal
+            return until, None if locked else OPEN
+        return self._known.get(digest(key), (0.0, None))
 
     def find(self, key: str | None) -> Principal | None:
         """Whom a request with this key speaks for; None for nobody. Asks the database."""

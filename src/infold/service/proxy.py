@@ -51,6 +51,7 @@ _CREDENTIALS = frozenset(("authorization", "x-api-key"))
 _IDLE = 4.0  # seconds after which a connection is not used again: the upstream may be about to close it
 _FEWEST = 256  # tokens that a context always gets, however much a client wants for the reply
 _MOST_NAME = 200
+_MOST_NOTING = 4  # failures that are noted at a time: while the database is away, they would only wait for each other
 
 
 def mount(app: FastAPI, service: Service) -> None:
@@ -82,6 +83,8 @@ class Proxy:
         self._client: aiohttp.ClientSession | None = None
         self._settling: dict[asyncio.Task[None], str] = {}
         """Replies that are being kept, and the scope of their chats."""
+        self._noting: set[str] = set()
+        """Chats that are being told of a failure."""
 
     def open(self) -> None:
         """Make the connections to the upstream; in the event loop that will use them."""
@@ -161,7 +164,7 @@ class Proxy:
             told = "it took too long" if isinstance(error, TimeoutError) else type(error).__name__
             log.warning("a request goes without memory: %s", told, extra={"event": "without_memory", "error": told})
             log.debug("memory failed", exc_info=True)
-            if chat is not None:
+            if chat is not None and chat not in self._noting and len(self._noting) < _MOST_NOTING:
                 self._later(self._noted(memory, chat, told), f"chat {chat}")
             return None, raw
 
@@ -217,8 +220,10 @@ class Proxy:
 
     async def _noted(self, memory: Memory, chat: str, why: str) -> None:
         """An event for a request that went without memory, where the chat can be written to."""
+        self._noting.add(chat)
         with suppress(InfoldError):
             await self._service.run(note_failure, memory, chat, why)
+        self._noting.discard(chat)
 
     async def _kept(self, place: Place, reply: Reply) -> None:
         try:
