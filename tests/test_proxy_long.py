@@ -102,7 +102,8 @@ def agent(proxied: Proxied, held: ExitStack, **headers: str) -> Ask:
         before = len(history)
         history.append({"role": "user", "content": text})
         while True:
-            answer = client.chat.completions.create(model="tools-3-1", messages=history, tools=[TOOL])
+            given = {"messages": history}  # as above
+            answer = client.chat.completions.create(model="tools-3-1", messages=[], extra_body=given, tools=[TOOL])
             message = answer.choices[0].message
             history.append(message.to_dict())
             if not message.tool_calls:
