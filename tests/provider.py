@@ -1,8 +1,9 @@
 """A chat provider as a real process: the three APIs, streaming and not, quick enough to measure a proxy against.
 
 Its replies depend on the request alone. The model's name chooses what happens: "echo" (say what was said last and how many
-messages came), "tools" (call the first tool, until a result comes), "error-503", "cut-3" (break off after 3 events), "slow-0.2"
-(seconds between events), "html", "long-500" (words). GET /requests lists what came in; DELETE forgets it.
+messages came), "tools" (call the first tool, until a result comes), "tools-3-2" (three rounds of two calls each), "error-503",
+"cut-3" (break off after 3 events), "slow-0.2" (seconds between events), "wait-5" (seconds before all), "html", "gzip",
+"long-500" (words). GET /requests lists what came in; DELETE forgets it.
 
     with Provider() as provider:
         ...  # provider.url
@@ -14,11 +15,13 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import gzip
 import json
 import socket
 import subprocess
 import sys
 import urllib.request
+import zlib
 from collections import deque
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -49,26 +52,45 @@ def _answer(model: str, messages: list[Wire]) -> list[str]:
     return [word if at == 0 else f" {word}" for at, word in enumerate(words)]
 
 
-def _call(model: str, body: Wire, messages: list[Wire]) -> tuple[str, str] | None:
-    last = messages[-1] if messages else {}
-    answered = last.get("role") == "tool" or last.get("type") == "function_call_output" or "tool_result" in str(last)
-    if model != "tools" or answered or not body.get("tools"):
-        return None
+def _results(message: Wire) -> int:
+    """How many tool results a message holds."""
+    if message.get("role") == "tool" or message.get("type") == "function_call_output":
+        return 1
+    content = message.get("content")
+    return sum(part.get("type") == "tool_result" for part in content) if isinstance(content, list) else 0
+
+
+def _calls(model: str, body: Wire, messages: list[Wire]) -> list[tuple[str, str, Wire]]:
+    """Id, name and arguments of the calls to make: the first tool, in so many rounds, so many at a time."""
+    if not model.startswith("tools") or not body.get("tools"):
+        return []
+    rounds, each = (int(n) for n in model.split("-")[1:]) if "-" in model else (1, 1)
+    results, question = 0, ""
+    for message in reversed(messages):
+        found = _results(message)
+        results += found
+        if message.get("role") == "user" and not found:
+            question = said(message.get("content"))
+            break
+    done = results // each
+    if done >= rounds:
+        return []
     tool = body["tools"][0]
-    return tool.get("name") or tool["function"]["name"], json.dumps({"query": "x"})
+    name = tool.get("name") or tool["function"]["name"]
+    mark = f"{zlib.crc32(question.encode()):08x}_{done}"  # no two calls of a chat have the same
+    return [(f"call_{mark}_{n}", name, {"query": f"{done}.{n}"}) for n in range(each)]
 
 
 def chat_whole(body: Wire) -> Wire:
-    call, words = _call(body["model"], body, body["messages"]), _answer(body["model"], body["messages"])
+    calls, words = _calls(body["model"], body, body["messages"]), _answer(body["model"], body["messages"])
     message: Wire = {"role": "assistant", "content": "".join(words), "refusal": None, "annotations": []}
-    if call:
-        wire = {
-            "id": f"call_{len(body['messages'])}",
-            "type": "function",
-            "function": {"name": call[0], "arguments": call[1]},
-        }
-        message |= {"content": None, "tool_calls": [wire]}
-    choice = {"message": message, "finish_reason": "tool_calls" if call else "stop", "logprobs": None}
+    if calls:
+        wire = [
+            {"id": id, "type": "function", "function": {"name": name, "arguments": json.dumps(given)}}
+            for id, name, given in calls
+        ]
+        message |= {"content": None, "tool_calls": wire}
+    choice = {"message": message, "finish_reason": "tool_calls" if calls else "stop", "logprobs": None}
     return {
         "id": f"chatcmpl-{len(body['messages'])}", "object": "chat.completion", "created": 1_767_225_600, "model": body["model"],
         "choices": [{"index": n, **choice} for n in range(body.get("n") or 1)],
@@ -79,30 +101,26 @@ def chat_whole(body: Wire) -> Wire:
 def chat_events(body: Wire) -> list[Wire]:
     whole = chat_whole(body)
     base = {"id": whole["id"], "object": "chat.completion.chunk", "created": whole["created"], "model": whole["model"]}
+    every = range(len(whole["choices"]))
 
-    def chunk(delta: Wire, finish: str | None = None) -> Wire:
-        return {**base, "choices": [{"index": 0, "delta": delta, "finish_reason": finish, "logprobs": None}]}
+    def chunks(delta: Wire, finish: str | None = None) -> list[Wire]:
+        choice = {"delta": delta, "finish_reason": finish, "logprobs": None}
+        return [{**base, "choices": [{"index": n, **choice}]} for n in every]
 
     message = whole["choices"][0]["message"]
     if calls := message.get("tool_calls"):
-        call = calls[0]
-        start = {
-            "index": 0,
-            "id": call["id"],
-            "type": "function",
-            "function": {"name": call["function"]["name"], "arguments": ""},
-        }
-        more = {"index": 0, "function": {"arguments": call["function"]["arguments"]}}
-        return [
-            chunk({"role": "assistant", "content": None, "tool_calls": [start]}), chunk({"tool_calls": [more]}),
-            chunk({}, "tool_calls"),
-        ]  # fmt: skip
-    words = _answer(body["model"], body["messages"])
-    return [
-        chunk({"role": "assistant", "content": ""}),
-        *(chunk({"content": word}) for word in words),
-        chunk({}, "stop"),
-    ]
+        events = chunks({"role": "assistant", "content": None})
+        for at, call in enumerate(calls):
+            start = {**call, "index": at, "function": {**call["function"], "arguments": ""}}
+            events += chunks({"tool_calls": [start]})
+            written = call["function"]["arguments"]
+            for piece in (written[:5], written[5:]):
+                events += chunks({"tool_calls": [{"index": at, "function": {"arguments": piece}}]})
+        return events + chunks({}, "tool_calls")
+    events = chunks({"role": "assistant", "content": ""})
+    for word in _answer(body["model"], body["messages"]):
+        events += chunks({"content": word})
+    return events + chunks({}, "stop")
 
 
 def _input(body: Wire) -> list[Wire]:
@@ -112,23 +130,15 @@ def _input(body: Wire) -> list[Wire]:
 
 def responses_whole(body: Wire) -> Wire:
     items = _input(body)
-    id = f"resp_{len(items)}_{abs(hash(json.dumps(items))) % 10**8}"
-    if call := _call(body["model"], body, items):
-        output: list[Wire] = [
-            {"type": "function_call", "id": f"fc_{len(items)}", "call_id": f"call_{len(items)}", "name": call[0],
-             "arguments": call[1], "status": "completed"}
-        ]  # fmt: skip
-    else:
+    id = f"resp_{len(items)}_{zlib.crc32(json.dumps(items).encode()):08x}"
+    output: list[Wire] = [
+        {"type": "function_call", "id": f"fc_{id}", "call_id": id, "name": name, "arguments": json.dumps(given),
+         "status": "completed"}
+        for id, name, given in _calls(body["model"], body, items)
+    ]  # fmt: skip
+    if not output:
         text = {"type": "output_text", "text": "".join(_answer(body["model"], items)), "annotations": []}
-        output = [
-            {
-                "type": "message",
-                "id": f"msg_{len(items)}",
-                "role": "assistant",
-                "status": "completed",
-                "content": [text],
-            }
-        ]
+        output = [{"type": "message", "id": f"msg_{id}", "role": "assistant", "status": "completed", "content": [text]}]
     return {
         "id": id, "object": "response", "created_at": 1_767_225_600, "model": body["model"], "status": "completed",
         "output": output, "parallel_tool_calls": True, "tool_choice": "auto", "tools": body.get("tools", []),
@@ -139,47 +149,57 @@ def responses_events(body: Wire) -> list[Wire]:
     whole = responses_whole(body)
     begun = {**whole, "status": "in_progress", "output": []}
     events: list[Wire] = [{"type": "response.created", "response": begun}]
-    item = whole["output"][0]
-    events.append({"type": "response.output_item.added", "output_index": 0, "item": {**item, "content": []}})
-    if item["type"] == "message":
-        place = {"item_id": item["id"], "output_index": 0, "content_index": 0}
-        text = item["content"][0]
-        events.append({"type": "response.content_part.added", **place, "part": {**text, "text": ""}})
-        events += [
-            {"type": "response.output_text.delta", **place, "delta": word, "logprobs": []}
-            for word in _answer(body["model"], _input(body))
-        ]
-        events.append({"type": "response.output_text.done", **place, "text": text["text"], "logprobs": []})
-    events.append({"type": "response.output_item.done", "output_index": 0, "item": item})
+    for at, item in enumerate(whole["output"]):
+        place = {"item_id": item["id"], "output_index": at}
+        empty: Wire = {"content": []} if item["type"] == "message" else {"arguments": ""}
+        added = {**item, **empty, "status": "in_progress"}
+        events.append({"type": "response.output_item.added", "output_index": at, "item": added})
+        if item["type"] == "message":
+            place["content_index"] = 0
+            text = item["content"][0]
+            events.append({"type": "response.content_part.added", **place, "part": {**text, "text": ""}})
+            events += [
+                {"type": "response.output_text.delta", **place, "delta": word, "logprobs": []}
+                for word in _answer(body["model"], _input(body))
+            ]
+            events.append({"type": "response.output_text.done", **place, "text": text["text"], "logprobs": []})
+            events.append({"type": "response.content_part.done", **place, "part": text})
+        else:
+            given = item["arguments"]
+            events.append({"type": "response.function_call_arguments.delta", **place, "delta": given})
+            done = {"name": item["name"], "arguments": given}
+            events.append({"type": "response.function_call_arguments.done", **place, **done})
+        events.append({"type": "response.output_item.done", "output_index": at, "item": item})
     events.append({"type": "response.completed", "response": whole})
     return [{**event, "sequence_number": n} for n, event in enumerate(events)]
 
 
 def anthropic_whole(body: Wire) -> Wire:
     messages = body["messages"]
-    call = _call(body["model"], body, messages)
-    content: list[Wire] = [{"type": "text", "text": "".join(_answer(body["model"], messages))}]
-    if call:
-        content = [{"type": "tool_use", "id": f"toolu_{len(messages)}", "name": call[0], "input": json.loads(call[1])}]
+    calls = _calls(body["model"], body, messages)
+    content: list[Wire] = [{"type": "tool_use", "id": id, "name": name, "input": given} for id, name, given in calls]
+    if not calls:
+        content = [{"type": "text", "text": "".join(_answer(body["model"], messages))}]
     return {
         "id": f"msg_{len(messages)}", "type": "message", "role": "assistant", "model": body["model"], "content": content,
-        "stop_reason": "tool_use" if call else "end_turn", "stop_sequence": None,
+        "stop_reason": "tool_use" if calls else "end_turn", "stop_sequence": None,
         "usage": {"input_tokens": 1, "output_tokens": 1},
     }  # fmt: skip
 
 
 def anthropic_events(body: Wire) -> list[Wire]:
     whole = anthropic_whole(body)
-    block = whole["content"][0]
     events: list[Wire] = [{"type": "message_start", "message": {**whole, "content": [], "stop_reason": None}}]
-    if block["type"] == "text":
-        events.append({"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}})
-        deltas = [{"type": "text_delta", "text": word} for word in _answer(body["model"], body["messages"])]
-    else:
-        events.append({"type": "content_block_start", "index": 0, "content_block": {**block, "input": {}}})
-        deltas = [{"type": "input_json_delta", "partial_json": json.dumps(block["input"])}]
-    events += [{"type": "content_block_delta", "index": 0, "delta": delta} for delta in deltas]
-    events.append({"type": "content_block_stop", "index": 0})
+    for at, block in enumerate(whole["content"]):
+        if block["type"] == "text":
+            start: Wire = {"type": "text", "text": ""}
+            deltas = [{"type": "text_delta", "text": word} for word in _answer(body["model"], body["messages"])]
+        else:
+            start, written = {**block, "input": {}}, json.dumps(block["input"])
+            deltas = [{"type": "input_json_delta", "partial_json": piece} for piece in (written[:5], written[5:])]
+        events.append({"type": "content_block_start", "index": at, "content_block": start})
+        events += [{"type": "content_block_delta", "index": at, "delta": delta} for delta in deltas]
+        events.append({"type": "content_block_stop", "index": at})
     stop = {"stop_reason": whole["stop_reason"], "stop_sequence": None}
     events.append({"type": "message_delta", "delta": stop, "usage": {"output_tokens": 1}})
     return [*events, {"type": "message_stop"}]
@@ -223,9 +243,9 @@ async def _complete(path: str, raw: bytes, scope: Any, send: Any) -> None:
     headers = {name.decode(): value.decode("latin-1") for name, value in scope["headers"]}
     try:
         body = json.loads(raw)
-    except ValueError:
+    except (ValueError, RecursionError):
         body = None
-    _requests.append({"path": path, "headers": headers, "body": body, "raw": raw.decode("utf-8", "replace")})
+    _requests.append({"path": path, "headers": headers, "body": body, "raw": raw.decode("latin-1")})
     model = body.get("model") if isinstance(body, dict) else None
     if not isinstance(model, str):
         await _json(send, 400, {"error": {"message": "we could not parse the body", "type": "invalid_request_error"}})
@@ -234,17 +254,24 @@ async def _complete(path: str, raw: bytes, scope: Any, send: Any) -> None:
         error = {"error": {"message": "as you wished", "type": "wished", "code": None, "param": None}}
         await _json(send, int(model[6:]), error, [(b"retry-after", b"7"), (b"x-request-id", b"req_1")])
         return
+    if model.startswith("wait-"):
+        await asyncio.sleep(float(model[5:]))
     if model == "html":
         await _start(send, 200, b"text/html")
         await send({"type": "http.response.body", "body": b"<h1>It works</h1>"})
         return
     whole, events = APIS[path]
     try:
+        if model == "gzip":
+            packed = gzip.compress(json.dumps(whole(body)).encode(), mtime=0)
+            await _start(send, 200, b"application/json", [(b"content-encoding", b"gzip")])
+            await send({"type": "http.response.body", "body": packed})
+            return
         if not body.get("stream"):
             await _json(send, 200, whole(body), [(b"x-request-id", b"req_1")])
             return
         made = events(body)
-    except (KeyError, TypeError, AttributeError, ValueError):
+    except (LookupError, TypeError, AttributeError, ValueError, RecursionError):
         await _json(send, 400, {"error": {"message": "this is not a request", "type": "invalid_request_error"}})
         return
     await _start(send, 200, b"text/event-stream; charset=utf-8", [(b"x-request-id", b"req_1")])

@@ -26,7 +26,10 @@ from infold.service.settings import ServiceSettings
 settings = ServiceSettings(**json.loads(sys.argv[1]))
 app = create_app(settings)
 
-config = uvicorn.Config(app, host=settings.host, port=settings.port, log_level="warning", timeout_graceful_shutdown=5)
+config = uvicorn.Config(
+    app, host=settings.host, port=settings.port, log_level="warning", timeout_graceful_shutdown=5,
+    server_header=False, date_header=False,
+)
 Server(config, app).run()
 """
 

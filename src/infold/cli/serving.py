@@ -180,6 +180,7 @@ def _run(app: FastAPI, settings: ServiceSettings, listening: socket.socket) -> N
             log_config=None,
             access_log=False,
             server_header=False,
+            date_header=False,  # the gate sets it, unless an upstream did
             timeout_graceful_shutdown=math.ceil(settings.grace),
         ),
         app,

@@ -23,6 +23,7 @@ from infold.service.problems import Problem
 from infold.service.settings import ServiceSettings
 from infold.service.telemetry import Metrics, log_event, tracing
 from infold.service.upkeep import upkeep
+from infold.tokens import count
 
 if TYPE_CHECKING:
     from infold.service.proxy import Proxy
@@ -65,6 +66,7 @@ class Service:
         self.memory = await self.run(
             Memory, settings.database, model=settings.memory_model, on_event=self._happened, queue=queue
         )
+        await self.run(count, "a")  # loads the tokenizer: the first request must not wait for it, or go without memory
         self.keys = Keyring(self.memory)
         self.feed.open(self)
         self.proxy.open()

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import secrets
 import time
+from email.utils import formatdate
 from typing import TYPE_CHECKING
 
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from infold.errors import InfoldError
+from infold.errors import DatabaseBusyError, DatabaseError, InfoldError
 from infold.service.keys import Principal, given_key
 from infold.service.limits import bounded
 from infold.service.problems import Problem, of_error
@@ -38,6 +40,8 @@ class Gate:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
+                if all(name != b"date" for name, _ in message["headers"]):  # an upstream's stays as it is
+                    message["headers"] = [*message["headers"], (b"date", formatdate(usegmt=True).encode())]
             await send(message)
 
         try:
@@ -75,12 +79,26 @@ class Gate:
         key = given_key(Headers(scope=scope))
         known, principal = service.keys.remembered(key)
         if not known:
-            principal = await service.run(service.keys.find, key)
+            principal = await self._found(key)
         if principal is None:
             raise unauthorized(key)
         if not principal.id and not service.settings.loopback:
             raise Problem(403, "no_keys", "this service has no keys yet; make one with `infold keys create`")
         return principal
+
+    async def _found(self, key: str | None) -> Principal | None:
+        """The same by the database; while that is away, whoever was known goes on being known."""
+        service = self._service
+        try:
+            async with asyncio.timeout(service.settings.memory_timeout):
+                return await service.run(service.keys.find, key)
+        except (DatabaseError, TimeoutError) as error:
+            principal = service.keys.last_known(key)
+            if principal is not None:
+                return principal
+            if isinstance(error, DatabaseError):
+                raise
+            raise DatabaseBusyError("the database is too busy to look up a key; try again") from None
 
 
 def unauthorized(key: str | None) -> Problem:

@@ -19,6 +19,8 @@ ROLES = ("read", "write", "admin")
 PREFIX = "ink_"
 FRESH = 3.0
 """Seconds that what is known of a key is taken for true: a revoked one works at most so long."""
+AWAY = 600.0
+"""Seconds that it is still taken for true while the database cannot be asked."""
 _MOST_CACHED = 4096
 
 
@@ -73,13 +75,14 @@ def digest(key: str) -> bytes:
 
 
 def given_key(headers: Mapping[str, str]) -> str | None:
-    """The key that a request carries: in X-Infold-Key, or as a bearer token that looks like one of ours."""
+    """The key that a request carries: in X-Infold-Key; or where a provider's would be, if it looks like one of ours."""
     own = headers.get("x-infold-key")
     if own is not None:
         return own.strip()
     scheme, _, token = headers.get("authorization", "").partition(" ")
-    token = token.strip()
-    return token if scheme.lower() == "bearer" and token.startswith(PREFIX) else None
+    bearer = token.strip() if scheme.lower() == "bearer" else ""
+    given = (bearer, headers.get("x-api-key", "").strip())
+    return next((key for key in given if key.startswith(PREFIX)), None)
 
 
 class Keyring:
@@ -92,12 +95,20 @@ class Keyring:
 
     def remembered(self, key: str | None) -> tuple[bool, Principal | None]:
         """Whether it is known without asking the database, and what is."""
-        now = time.monotonic()
+        until, principal = self._last(key)
+        return time.monotonic() < until, principal
+
+    def last_known(self, key: str | None) -> Principal | None:
+        """What was known last, if that is not too long ago: for while the database is away."""
+        until, principal = self._last(key)
+        return principal if until and time.monotonic() < until + AWAY else None
+
+    def _last(self, key: str | None) -> tuple[float, Principal | None]:
+        """Until when it may be taken for true, 0 where it was never known; and what."""
         if key is None:
             until, locked = self._locked
-            return now < until, None if locked else OPEN
-        until, principal = self._known.get(digest(key), (0.0, None))
-        return now < until, principal
+            return until, None if locked else OPEN
+        return self._known.get(digest(key), (0.0, None))
 
     def find(self, key: str | None) -> Principal | None:
         """Whom a request with this key speaks for; None for nobody. Asks the database."""

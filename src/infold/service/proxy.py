@@ -6,10 +6,10 @@ import asyncio
 import hashlib
 import json
 import logging
+import threading
 import time
-import zlib
 from collections.abc import Awaitable, Coroutine, Mapping
-from contextlib import ExitStack, suppress
+from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
@@ -25,9 +25,10 @@ from infold.models import prices
 from infold.models.spec import Model
 from infold.service.keys import PREFIX
 from infold.service.problems import Problem
-from infold.service.reconcile import Caller, OtherUserError, Place, receive, settle
+from infold.service.reader import Reader
+from infold.service.reconcile import Caller, OtherUserError, Place, apart, note_failure, receive, settle
 from infold.service.wire import APIS, identity
-from infold.tokens import count_cached
+from infold.tokens import count_cached, tools_tokens
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
@@ -50,6 +51,7 @@ _CREDENTIALS = frozenset(("authorization", "x-api-key"))
 _IDLE = 4.0  # seconds after which a connection is not used again: the upstream may be about to close it
 _FEWEST = 256  # tokens that a context always gets, however much a client wants for the reply
 _MOST_NAME = 200
+_MOST_NOTING = 4  # failures that are noted at a time: while the database is away, they would only wait for each other
 
 
 def mount(app: FastAPI, service: Service) -> None:
@@ -81,6 +83,8 @@ class Proxy:
         self._client: aiohttp.ClientSession | None = None
         self._settling: dict[asyncio.Task[None], str] = {}
         """Replies that are being kept, and the scope of their chats."""
+        self._noting: set[str] = set()
+        """Chats that are being told of a failure."""
 
     def open(self) -> None:
         """Make the connections to the upstream; in the event loop that will use them."""
@@ -117,12 +121,11 @@ class Proxy:
         headers = Headers(scope=scope)
         place: Place | None = None
         body = raw
-        if api is not None:
-            place, body = await self._remembered(api, principal, headers, raw)
         url, sent = self._address(scope, upstream), self._headers(scope, headers)
         name = api.name if api is not None else "other"
-        with ExitStack() as held:
-            held.enter_context(self._service.limits.stream(principal.id))
+        with self._service.limits.stream(principal.id):  # before memory: what is refused was never said
+            if api is not None:
+                place, body = await self._remembered(api, principal, headers, raw)
             answer = self.client.request(scope["method"], url, headers=sent, data=body or None, allow_redirects=False)
             await _Exchange(self, api, name, place, began).run(answer, receive, send)
 
@@ -141,32 +144,35 @@ class Proxy:
         if len(asked.messages) > service.settings.max_messages:
             most = service.settings.max_messages
             raise Problem(413, "too_many_messages", f"the request has more than {most:,} messages; send fewer")
-        caller = self._caller(principal, headers, body)
+        chat, user = _name(headers, "x-infold-chat"), _name(headers, "x-infold-user")
         memory = service.memory.tenant(principal.tenant)
+        given_up = threading.Event()
         try:
+            caller = self._caller(principal, headers, body, chat, user, given_up)
             async with asyncio.timeout(service.settings.memory_timeout):
                 # A client that is quick to go on: the reply that it answers to comes first.
                 before = [task for task, scope in self._settling.items() if scope == caller.scope]
                 if before:
                     await asyncio.wait(before)
                 place, written = await service.run(self._context, memory, api, caller, body, asked)
+            return place, raw if written is None else _json(written)
         except OtherUserError as error:
             raise Problem(403, "other_user", str(error)) from None
         except Exception as error:  # fail open: a chat without memory beats no chat
+            given_up.set()
             service.metrics.memory_failed(api.name)
             told = "it took too long" if isinstance(error, TimeoutError) else type(error).__name__
             log.warning("a request goes without memory: %s", told, extra={"event": "without_memory", "error": told})
             log.debug("memory failed", exc_info=True)
-            if caller.chat is not None:
-                self._later(self._noted(memory, caller.chat, told), caller.scope)
+            if chat is not None and chat not in self._noting and len(self._noting) < _MOST_NOTING:
+                self._later(self._noted(memory, chat, told), f"chat {chat}")
             return None, raw
-        return place, raw if written is None else json.dumps(
-            written, ensure_ascii=False, separators=(",", ":")
-        ).encode()
 
-    def _caller(self, principal: Any, headers: Headers, body: Mapping[str, Any]) -> Caller:
+    def _caller(
+        self, principal: Any, headers: Headers, body: Mapping[str, Any], chat: str | None, user: str | None,
+        given_up: threading.Event,
+    ) -> Caller:  # fmt: skip
         service = self._service
-        chat, user = _name(headers, "x-infold-chat"), _name(headers, "x-infold-user")
         if chat is not None:
             scope = f"chat {chat}"
         else:
@@ -179,7 +185,7 @@ class Proxy:
         def find(id: str) -> Chat | None:
             return service.known_chat(service.memory.tenant(tenant), tenant, id)
 
-        return Caller(scope, chat, user, service.settings.preset, service.settings.context_window, find)
+        return Caller(scope, chat, user, service.settings.preset, service.settings.context_window, find, given_up)
 
     def _context(
         self, memory: Memory, api: Api, caller: Caller, body: Mapping[str, Any], asked: Asked
@@ -187,18 +193,18 @@ class Proxy:
         """Add what is new to its chat; then the body with memory in it, or None where the client's own will do."""
         window = caller.context_window or _window(asked.model)
         place = receive(memory, replace(caller, context_window=window), asked)
-        chat = place.chat
         if asked.previous is not None:  # the upstream has the history
             return place, None
-        with chat.reading() as (_, state):
+        with place.chat.reading() as (_, state):
             policy, window = state.policy, state.context_window
             budget = min(policy.budget or int(policy.budget_share * window), window)
             reserved = asked.reserve_output + count_cached(asked.system or "")
-            plain = not (state.row.cursor or state.row.user or state.pins)
-            if plain and state.unfolded_tokens + reserved < budget:
+            plain = place.whole and not (state.row.cursor or state.row.user or state.pins)
+            if plain and state.unfolded_tokens + reserved + tools_tokens(asked.tools) < budget:
                 return place, None
         reserved = max(0, min(reserved, budget - _FEWEST))
-        context = chat.context(tools=list(asked.tools) or None, reserve_output=reserved)
+        place = apart(place)
+        context = place.chat.context(tools=list(asked.tools) or None, reserve_output=reserved)
         if [identity(message) for message in context.shown()] == [identity(message) for message in asked.messages]:
             return place, None
         return place, api.write(body, context)
@@ -214,8 +220,10 @@ class Proxy:
 
     async def _noted(self, memory: Memory, chat: str, why: str) -> None:
         """An event for a request that went without memory, where the chat can be written to."""
+        self._noting.add(chat)
         with suppress(InfoldError):
-            await self._service.run(_note_failure, memory, chat, why)
+            await self._service.run(note_failure, memory, chat, why)
+        self._noting.discard(chat)
 
     async def _kept(self, place: Place, reply: Reply) -> None:
         try:
@@ -239,9 +247,9 @@ class Proxy:
         key = self._service.settings.upstream_key
         sent: CIMultiDict[str] = CIMultiDict()
         for raw, value in headers.raw:
-            name, text = raw.decode("latin-1"), value.decode("latin-1")
+            name, text = raw.decode("latin-1"), _text(value)
             # Our own keys are nobody else's business.
-            ours = name in _CREDENTIALS and (key is not None or PREFIX in text)
+            ours = name in _CREDENTIALS and (key is not None or text.split(" ")[-1].startswith(PREFIX))
             if not ours and name not in _NOT_FORWARDED and not name.startswith("x-infold-"):
                 sent.add(name, text)
         if key is not None:
@@ -276,7 +284,7 @@ class _Exchange:
             response = await answer
         except TimeoutError:
             self._metrics.upstream_error(self._name, "timeout")
-            raise Problem(504, "upstream_timeout", "the upstream did not answer in time; try again") from None
+            raise _late() from None
         except (aiohttp.ClientError, OSError) as error:
             self._metrics.upstream_error(self._name, "unreachable")
             raise Problem(
@@ -299,7 +307,7 @@ class _Exchange:
         headers = [(name.lower(), value) for name, value in response.raw_headers]
         kept = [(name, value) for name, value in headers if name.decode("latin-1") not in _HOP]
         media = response.headers.get("content-type", "")
-        reader = _Reader(self._api, response.status, media, response.headers.get("content-encoding", ""))
+        reader = Reader(self._api, response.status, media, response.headers.get("content-encoding", ""))
         outcome = "ok" if response.ok else "error"
         if not response.ok:
             self._metrics.upstream_error(self._name, f"{response.status // 100}xx")
@@ -318,6 +326,8 @@ class _Exchange:
         except (aiohttp.ClientError, OSError) as error:
             outcome = "broken"
             self._metrics.upstream_error(self._name, "broken")
+            if first and isinstance(error, TimeoutError):
+                raise _late() from None
             if first:
                 raise Problem(
                     502, "upstream_broken", f"the upstream broke off before it answered ({type(error).__name__})"
@@ -333,50 +343,24 @@ class _Exchange:
                 self._proxy.keep(self._place, reply)
 
 
-class _Reader:
-    """Reads a reply while it passes by."""
-
-    def __init__(self, api: Api | None, status: int, media: str, encoding: str) -> None:
-        self._api = api
-        self._status = status
-        self._media = media
-        self._stream = api.stream() if api is not None and "event-stream" in media and status < 300 else None
-        self._whole = bytearray()
-        self._unpack = zlib.decompressobj(wbits=47) if encoding in ("gzip", "deflate") else None
-        self._readable = encoding in ("", "identity", "gzip", "deflate")
-
-    def feed(self, chunk: bytes) -> None:
-        if self._api is None or not self._readable:
-            return
-        if self._unpack is not None:
-            try:
-                chunk = self._unpack.decompress(chunk)
-            except zlib.error:
-                self._readable = False
-                return
-        if self._stream is not None:
-            self._stream.feed(chunk)
-        elif len(self._whole) <= _MOST_REPLY:
-            self._whole += chunk
-
-    def reply(self) -> Reply | None:
-        """What was said; None where there is nothing to keep."""
-        if self._api is None or not self._readable:
-            return None
-        if self._stream is not None:
-            return self._stream.reply()
-        return self._api.replies(bytes(self._whole), self._status, self._media)
+def _late() -> Problem:
+    return Problem(504, "upstream_timeout", "the upstream did not answer in time; try again")
 
 
-_MOST_REPLY = 1 << 23
+def _text(value: bytes) -> str:
+    """A header's value: UTF-8, which is how it is written again, or else what HTTP once had."""
+    try:
+        return value.decode()
+    except UnicodeDecodeError:
+        return value.decode("latin-1")
 
 
-def _note_failure(memory: Memory, id: str, why: str) -> None:
-    chat = memory.find(id)
-    if chat is not None:
-        with chat.writing() as (connection, _):
-            event = chat.record(connection, "memory_failed", {"error": why})
-        memory.emit([event])
+def _json(value: Any) -> bytes:
+    written = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    try:
+        return written.encode()
+    except UnicodeEncodeError:  # half a character, which only an escape can write
+        return json.dumps(value, separators=(",", ":")).encode()
 
 
 async def _body(receive: Receive) -> bytes:
@@ -397,11 +381,9 @@ async def _disconnected(receive: Receive) -> None:
 
 def _name(headers: Headers, header: str) -> str | None:
     """What a header names, as it was sent: UTF-8, where it is more than ASCII."""
-    value = headers.get(header)
-    if value is None or not value.strip():
+    value = _text(headers.get(header, "").encode("latin-1"))
+    if not value.strip():
         return None
-    with suppress(UnicodeError):
-        value = value.encode("latin-1").decode()
     value = value.strip()
     if len(value) > _MOST_NAME or "\0" in value:
         raise Problem(400, "bad_name", f"{header} must be a text of 1 to {_MOST_NAME} characters")

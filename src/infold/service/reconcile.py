@@ -7,9 +7,10 @@ beginning that ends with a reply. What follows is compared message by message; w
 from __future__ import annotations
 
 import hashlib
+import threading
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from infold.branching import branch
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from infold.memory import Memory
 
 _TRIES = 5
+_MOST_PART = 1000  # messages at the end of a chat among which a request may begin
 _AHEAD = 16  # silent messages that the ledger may have beyond what a client sends
 
 
@@ -46,6 +48,8 @@ class Caller:
     context_window: int | None
     find: Callable[[str], Chat | None]
     """Opens a chat that is there."""
+    given_up: threading.Event = field(default_factory=threading.Event)
+    """Set when nobody waits any more: what comes too late to be added as it is must not become a branch."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +63,12 @@ class Place:
     digest: bytes
     """Of everything up to there."""
     scope: str
+    whole: bool
+    """Whether the request has the chat from its first message on."""
+    conversation: str | None
+    """What the upstream calls the chat, where it keeps the history."""
+    repeated: bool = False
+    """Whether the chat goes on after it: the same request was there before. Only another reply makes that a branch."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,15 +85,47 @@ class _Match:
     """Whether the chat has nothing beyond."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """Where a request goes on."""
+
+    chat: Chat
+    seq: int
+    """The last position of the chat that the request has too."""
+    sent: int
+    """Messages of the request that the chat has."""
+    whole: bool = True
+    """Whether the request has the chat from its first message on."""
+    fork: bool = False
+    """Whether the chat has something else after that."""
+
+
 def receive(memory: Memory, caller: Caller, asked: Asked) -> Place:
     """Find or make the chat of a request, and add to it what is new. Nothing is folded yet: somebody waits."""
     for _ in range(_TRIES):
-        chat, seq, sent = _located(memory, caller, asked)
-        noting = _Noting(chat, caller.scope, seq)
+        if caller.given_up.is_set():
+            break
+        found = _located(memory, caller, asked)
+        chat, seq, new = found.chat, found.seq, asked.messages[found.sent :]
+        if found.fork and not new:
+            with memory.database.read() as connection:
+                digest = _digest_at(connection, chat, caller.scope, seq)
+            return Place(memory, chat, seq, digest, caller.scope, found.whole, asked.conversation, repeated=True)
+        if found.fork:
+            chat = branch(memory, chat.id, seq, _branch_id(chat.id))
+        noting = _Noting(chat, caller.scope, seq, asked.conversation)
         with suppress(MovedOnError):  # another request was quicker: look again
-            added = chat.append(asked.messages[sent:], repair=True, fold=False, after=seq, beside=noting)
-            return Place(memory, chat, seq + len(added), noting.digest, caller.scope)
+            added = chat.append(new, repair=True, fold=False, after=seq, beside=noting)
+            return Place(memory, chat, seq + len(added), noting.digest, caller.scope, found.whole, asked.conversation)
     raise MovedOnError("the chat changes faster than this request can be added to it; send it again")
+
+
+def apart(place: Place) -> Place:
+    """The same place in a chat that ends there, so that nothing said later is seen."""
+    if not place.repeated:
+        return place
+    chat = branch(place.memory, place.chat.id, place.seq, _branch_id(place.chat.id))
+    return replace(place, chat=chat, repeated=False)
 
 
 def settle(place: Place, reply: Reply) -> Chat:
@@ -91,7 +133,7 @@ def settle(place: Place, reply: Reply) -> Chat:
     messages = [_by(message, reply.model) for message in reply.parsed]
     chat = place.chat
     for _ in range(_TRIES):
-        noting = _Noting(chat, place.scope, place.seq, place.digest, reply)
+        noting = _Noting(chat, place.scope, place.seq, place.conversation, place.digest, reply)
         with suppress(MovedOnError):
             chat.append(messages, repair=True, after=place.seq, beside=noting)
             return chat
@@ -103,15 +145,33 @@ def settle(place: Place, reply: Reply) -> Chat:
     raise MovedOnError("the chat changes faster than a reply can be added to it")
 
 
+def note_failure(memory: Memory, id: str, why: str) -> None:
+    """An event for a request that went without memory."""
+    chat = memory.find(id)
+    if chat is not None:
+        with chat.writing() as (connection, _):
+            event = chat.record(connection, "memory_failed", {"error": why})
+        memory.emit([event])
+
+
 class _Noting:
     """Keeps the digests at which a client may be recognised: those that end with a reply, or name one."""
 
-    def __init__(self, chat: Chat, scope: str, seq: int, digest: bytes = b"", reply: Reply | None = None) -> None:
+    def __init__(
+        self,
+        chat: Chat,
+        scope: str,
+        seq: int,
+        conversation: str | None,
+        digest: bytes = b"",
+        reply: Reply | None = None,
+    ) -> None:
         self.digest = digest
         """Of the chat up to its last message."""
         self._chat = chat
         self._scope = scope
         self._seq = seq
+        self._conversation = conversation
         self._reply = reply
 
     def __call__(self, connection: Connection, added: Sequence[Message]) -> None:
@@ -122,19 +182,20 @@ class _Noting:
         for message, digest in zip(added, digests, strict=True):
             if message.role == "assistant":
                 known.put(connection, chat.key, scope, digest, message.seq)
-        if reply is not None and reply.id:
-            known.put(connection, chat.key, scope, response(reply.id), added[-1].seq)
+        last = added[-1].seq if added else self._seq
+        for id in (self._conversation, reply.id if reply else None):
+            if id:
+                known.put(connection, chat.key, scope, response(id), last)
         if reply is not None and not reply.complete:
             chat.record(connection, "reply_cut", {"message": added[-1].id})
 
 
 def response(id: str) -> bytes:
-    """The digest that a response of the upstream goes by, for clients that name it instead of sending the chat again."""
+    """The digest that a response or conversation goes by, for clients that name it instead of sending the chat again."""
     return hashlib.sha256(f"response {id}".encode("utf-8", "surrogatepass")).digest()
 
 
-def _located(memory: Memory, caller: Caller, asked: Asked) -> tuple[Chat, int, int]:
-    """The chat, where it ends, and how many messages of the request it has."""
+def _located(memory: Memory, caller: Caller, asked: Asked) -> _Found:
     if asked.previous is not None:
         with memory.database.read() as connection:
             found = known.found(connection, caller.scope, response(asked.previous), 1)
@@ -146,26 +207,48 @@ def _located(memory: Memory, caller: Caller, asked: Asked) -> tuple[Chat, int, i
         chat = _named(caller) or _created(memory, caller, caller.chat)
         return _beginning(memory, chat, asked.messages)
     going_on = [match for match in matches if match.ends]
-    if len(going_on) == 1 or (going_on and caller.chat is not None):
-        best = going_on[0]
-        return _open(caller, best.id), best.seq, best.sent
-    if going_on:  # the same words in several chats: which one is meant cannot be told
-        return _created(memory, caller, None), 0, 0
-    best = max(matches, key=lambda match: (match.sent, -match.key))
-    return branch(memory, best.id, best.seq, _branch_id(best.id)), best.seq, best.sent
+    if len(going_on) > 1 and caller.chat is None:  # the same words in several chats: which one is meant cannot be told
+        return _Found(_created(memory, caller, None), 0, 0)
+    best = going_on[0] if going_on else max(matches, key=lambda match: (match.sent, -match.key))
+    return _Found(_open(caller, best.id), best.seq, best.sent, fork=not best.ends)
 
 
-def _beginning(memory: Memory, chat: Chat, messages: Sequence[Message]) -> tuple[Chat, int, int]:
-    """The same for a request that has no reply in common with any chat: it is compared with the named one from the start."""
+def _beginning(memory: Memory, chat: Chat, messages: Sequence[Message]) -> _Found:
+    """The same for a request that has no reply in common with any chat from the start: it is compared with the named one."""
     with memory.database.read() as connection:
-        match = _compared(connection, chat.key, chat.id, 0, messages, 0)
         row = store.chat_by_key(connection, chat.key)
-    last = row.last_seq if row else 0
-    if match.ends:
-        return chat, match.seq, match.sent
-    if all(message.role != "assistant" for message in messages) and match.sent < len(messages):
-        return chat, last, 0  # a client that sends only what is new
-    return branch(memory, chat.id, match.seq, _branch_id(chat.id)), match.seq, match.sent
+        last = row.last_seq if row else 0
+        match = _compared(connection, chat.key, chat.id, 0, messages, 0)
+        if match.ends:
+            return _Found(chat, match.seq, match.sent)
+        part = _overlapping(connection, chat, last, messages)
+    if part is not None and (part.sent, part.ends) > (match.sent, match.ends):
+        return _Found(chat, part.seq, part.sent, whole=False, fork=not part.ends)
+    if not match.sent and all(message.role != "assistant" for message in messages):
+        return _Found(chat, last, 0, whole=False)  # a client that sends only what is new
+    return _Found(chat, match.seq, match.sent, fork=True)
+
+
+def _overlapping(connection: Connection, chat: Chat, last: int, messages: Sequence[Message]) -> _Match | None:
+    """Where a request begins in the midst of a chat: some clients send only its end."""
+    first = max(1, last - min(len(messages), _MOST_PART) - _AHEAD)
+    stored = [one for one in store.messages_between(connection, chat.key, first, last) if not silent(one)]
+    places = [at for at, message in enumerate(messages) if not silent(message)]
+    ours, theirs = [identity(one) for one in stored], [identity(messages[at]) for at in places]
+    best: _Match | None = None
+    for start in range(len(ours)):
+        pairs = zip(ours[start:], theirs, strict=False)
+        same = next((at for at, (our, their) in enumerate(pairs) if our != their), min(len(ours) - start, len(theirs)))
+        end = start + same
+        ends = end == len(ours)
+        # One message may well be said twice; with a reply to it, hardly.
+        if not same or not (ends or any(one.role == "assistant" for one in stored[start:end])):
+            continue
+        seq = last if ends else stored[end - 1].seq
+        found = _Match(chat.key, chat.id, seq, places[same - 1] + 1, ends)
+        if best is None or (found.ends, found.sent) > (best.ends, best.sent):
+            best = found
+    return best
 
 
 def _matches(connection: Connection, caller: Caller, messages: Sequence[Message]) -> list[_Match]:

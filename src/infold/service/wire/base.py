@@ -39,6 +39,8 @@ class Asked:
     """Tokens that the reply may take; 0 where the request does not say."""
     previous: str | None = None
     """The response or conversation that goes on, where the upstream keeps the history: then no memory is put in."""
+    conversation: str | None = None
+    """The conversation, where the request names one: every request and reply of it belongs to one chat."""
 
 
 @dataclass(frozen=True, slots=True)

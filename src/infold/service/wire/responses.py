@@ -46,7 +46,8 @@ class ResponsesApi:
             text(body, "model"),
             body.get("stream") is True,
             whole(body, "max_output_tokens"),
-            _previous(body),
+            text(body, "previous_response_id") or _conversation(body),
+            _conversation(body),
         )
 
     def write(self, body: Mapping[str, Any], context: Context) -> Wire:
@@ -81,10 +82,9 @@ def _input(body: Mapping[str, Any]) -> list[Any]:
     return given or []
 
 
-def _previous(body: Mapping[str, Any]) -> str | None:
-    conversation = body.get("conversation")
-    named = conversation if isinstance(conversation, Mapping) else body
-    return text(body, "previous_response_id") or text(named, "conversation" if named is body else "id")
+def _conversation(body: Mapping[str, Any]) -> str | None:
+    given = body.get("conversation")
+    return text(given, "id") if isinstance(given, Mapping) else text(body, "conversation")
 
 
 def _answered(output: Sequence[Any]) -> list[Wire]:

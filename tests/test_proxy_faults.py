@@ -1,0 +1,314 @@
+"""When something breaks: clients that hang up, upstreams that fail, a database that is away. The request goes through."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import signal
+import socket
+import sqlite3
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx2
+import pytest
+
+from infold import Memory
+from infold.service.keys import FRESH, create_key
+from tests.postgres import server
+from tests.proxied import CHAT, KEY, MESSAGES, RESPONSES, Proxied, Wire, eventually, start_proxied
+from tests.servers import free_port, problem, start_server
+
+
+@pytest.fixture(scope="module")
+def proxied(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Proxied]:
+    with start_proxied(tmp_path_factory.mktemp("faults"), upstream_timeout=1.5, memory_timeout=30) as started:
+        yield started
+        started.sound()
+
+
+def body(path: str, *messages: Wire, model: str = "echo", **more: object) -> Wire:
+    return {"model": model, "input" if path == RESPONSES else "messages": list(messages), **more}
+
+
+def user(text: str) -> Wire:
+    return {"role": "user", "content": text}
+
+
+# Clients that hang up ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("path", [CHAT, RESPONSES, MESSAGES])
+def test_a_client_that_hangs_up(proxied: Proxied, path: str) -> None:
+    chat = f"hang up {path}"
+    question = user("Speak slowly: one two three four five six seven eight nine ten")
+    whole = f"Reply to: {question['content']} (1 messages)"
+    with httpx2.stream(
+        "POST", f"{proxied.server.url}{path}", json=body(path, question, model="slow-0.05", stream=True),
+        headers={"X-Infold-Chat": chat, "Authorization": f"Bearer {KEY}"}, timeout=30,
+    ) as answer:  # fmt: skip
+        got = b""
+        for chunk in answer.iter_raw():
+            got += chunk
+            if b" Speak" in got:
+                break
+    (_, partial) = proxied.kept(chat, 2)[1]
+    assert whole.startswith(partial)
+    assert partial.startswith("Reply to: Speak")
+    assert partial != whole
+    assert "reply_cut" in proxied.events(chat)
+    # The chat goes on, with what there was of the reply.
+    said = {"role": "assistant", "content": partial}
+    assert proxied.post(path, body(path, question, said, user("Go on")), X_Infold_Chat=chat).status_code == 200
+    found = proxied.kept(chat, 4)
+    assert found[:3] == [("user", question["content"]), ("assistant", partial), ("user", "Go on")]
+    assert [id for id in proxied.chats() if id.startswith(chat)] == [chat]
+
+
+def test_a_client_that_hangs_up_before_the_answer(proxied: Proxied) -> None:
+    with socket.create_connection(("127.0.0.1", int(proxied.server.url.rsplit(":", 1)[1]))) as raw:
+        sent = json.dumps(body(CHAT, user("Gone"), model="wait-0.5")).encode()
+        head = f"POST {CHAT} HTTP/1.1\r\nhost: x\r\nx-infold-chat: gone\r\ncontent-length: {len(sent)}\r\n\r\n"
+        raw.sendall(head.encode() + sent)
+        proxied.kept("gone", 1)
+    assert proxied.post(CHAT, body(CHAT, user("Gone")), X_Infold_Chat="gone").status_code == 200
+    found = proxied.kept("gone", 2)
+    assert found[1] == ("assistant", "Reply to: Gone (1 messages)")
+
+
+def test_a_client_that_hangs_up_in_the_midst_of_its_request(proxied: Proxied) -> None:
+    before = proxied.chats()
+    proxied.provider.forget()
+    with socket.create_connection(("127.0.0.1", int(proxied.server.url.rsplit(":", 1)[1]))) as raw:
+        raw.sendall(f"POST {CHAT} HTTP/1.1\r\nhost: x\r\ncontent-length: 500\r\n\r\n{{".encode())
+    assert proxied.post(CHAT, body(CHAT, user("Next")), X_Infold_Chat="next").status_code == 200
+    proxied.kept("next", 2)
+    assert [id for id in proxied.chats() if id not in before] == ["next"]
+    assert len(proxied.provider.requests()) == 1
+
+
+# Upstreams that fail -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("path", [CHAT, RESPONSES, MESSAGES])
+def test_an_upstream_that_breaks_off(proxied: Proxied, path: str) -> None:
+    chat = f"cut {path}"
+    question = user("Break off, please")
+    before = proxied.metric("infold_upstream_errors_total{api")
+    with pytest.raises(httpx2.RemoteProtocolError), httpx2.stream(
+        "POST", f"{proxied.server.url}{path}", json=body(path, question, model="cut-6", stream=True),
+        headers={"X-Infold-Chat": chat}, timeout=30,
+    ) as answer:  # fmt: skip
+        assert answer.status_code == 200
+        for _ in answer.iter_raw():
+            pass
+    (_, partial) = proxied.kept(chat, 2)[1]
+    assert partial.startswith("Reply to:")
+    assert len(partial) < len("Reply to: Break off, please (1 messages)")
+    assert "reply_cut" in proxied.events(chat)
+    assert proxied.metric("infold_upstream_errors_total{api") > before
+    # Told again, it is another reply to the same question.
+    assert proxied.post(path, body(path, question), X_Infold_Chat=chat).status_code == 200
+    (branch,) = eventually(
+        lambda: [id for id in proxied.chats() if id.startswith(f"{chat}~")], lambda ids: len(ids) > 0
+    )
+    assert proxied.kept(branch, 2)[1] == ("assistant", "Reply to: Break off, please (1 messages)")
+
+
+def test_an_upstream_that_takes_too_long(proxied: Proxied) -> None:
+    began = time.monotonic()
+    answer = proxied.post(CHAT, body(CHAT, user("Late"), model="wait-20"), X_Infold_Chat="late")
+    problem(answer, 504, "upstream_timeout")
+    assert time.monotonic() - began < 10
+    # Too long between two words: the client sees it break, and has what came before.
+    with pytest.raises(httpx2.RemoteProtocolError), httpx2.stream(
+        "POST", f"{proxied.server.url}{CHAT}", json=body(CHAT, user("Late"), model="slow-20", stream=True),
+        headers={"X-Infold-Chat": "late"}, timeout=30,
+    ) as answer:  # fmt: skip
+        list(answer.iter_raw())
+    assert proxied.post(CHAT, body(CHAT, user("Late")), X_Infold_Chat="late").status_code == 200
+    assert proxied.kept("late", 2) == [("user", "Late"), ("assistant", "Reply to: Late (1 messages)")]
+
+
+def test_an_upstream_that_says_nothing_after_its_head_or_rubbish(tmp_path: Path) -> None:
+    """A server that is none: it accepts, and answers with what it was told to."""
+    answers = [
+        b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 100\r\n\r\n",  # and then nothing
+        b"this is not HTTP\r\n\r\n",
+        b"",
+        b'HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 9\r\n\r\n{"choices',
+        b"HTTP/1.1 204 No Content\r\n\r\n",
+        b"HTTP/1.1 302 Found\r\nlocation: http://127.0.0.1:9/\r\ncontent-length: 0\r\n\r\n",
+    ]
+
+    async def served(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        head = await reader.readuntil(b"\r\n\r\n")
+        at = int(head.lower().partition(b"x-answer: ")[2].split(b"\r\n")[0])
+        writer.write(answers[at])
+        await writer.drain()
+        if at == 0:
+            await asyncio.sleep(3)
+        writer.close()
+
+    async def talk() -> None:
+        rubbish = await asyncio.start_server(served, "127.0.0.1", 0)
+        port = rubbish.sockets[0].getsockname()[1]
+        async with rubbish, httpx2.AsyncClient(timeout=30) as client:
+            with start_server(tmp_path, upstream=f"http://127.0.0.1:{port}", upstream_timeout=1) as running:
+
+                async def ask(at: int) -> httpx2.Response:
+                    return await client.post(
+                        f"{running.url}{CHAT}", json=body(CHAT, user("Rubbish")),
+                        headers={"X-Answer": str(at), "X-Infold-Chat": "rubbish"},
+                    )  # fmt: skip
+
+                problem(await ask(0), 504, "upstream_timeout")
+                problem(await ask(1), 502, "upstream_unreachable")
+                problem(await ask(2), 502, "upstream_unreachable")
+                answer = await ask(3)
+                assert (answer.status_code, answer.content) == (200, b'{"choices')
+                assert (await ask(4)).status_code == 204
+                answer = await ask(5)
+                assert (answer.status_code, answer.headers["location"]) == (302, "http://127.0.0.1:9/")
+                kept = await client.get(f"{running.url}/v1/chats/rubbish/messages")
+                assert [row["message"]["content"] for row in kept.json()["items"]] == ["Rubbish"]
+
+    asyncio.run(talk())
+
+
+def test_an_upstream_that_is_down(tmp_path: Path) -> None:
+    with start_server(tmp_path, upstream=f"http://127.0.0.1:{free_port()}/v1") as running, running.client() as api:
+        for path in (CHAT, RESPONSES, MESSAGES):
+            told = problem(api.post(path, json=body(path, user("Anybody?"))), 502, "upstream_unreachable")
+            assert "127.0.0.1" not in told["detail"]
+        problem(api.get("/v1/models"), 502, "upstream_unreachable")
+
+
+def test_the_first_request_has_memory_like_any_other(tmp_path: Path) -> None:
+    """What takes long to load is loaded before the service says that it is ready."""
+    with start_proxied(tmp_path, memory_timeout=1) as proxied:
+        proxied.post(CHAT, body(CHAT, user("First")), X_Infold_Chat="first")
+        proxied.kept("first", 2)
+        assert proxied.metric("infold_memory_failures_total") == 0
+
+
+# Memory that fails -------------------------------------------------------------------------------------
+
+
+def test_a_database_that_is_locked(tmp_path: Path) -> None:
+    with start_proxied(tmp_path, memory_timeout=1, context_window=2000) as proxied:
+        history: list[Wire] = []
+
+        def ask(number: int) -> float:
+            history.append(user(f"Question {number}: " + f"thing{number} " * 60))
+            began = time.monotonic()
+            answer = proxied.post(CHAT, body(CHAT, *history), X_Infold_Chat="locked")
+            assert answer.status_code == 200
+            history.append({"role": "assistant", "content": answer.json()["choices"][0]["message"]["content"]})
+            return time.monotonic() - began
+
+        for number in range(10):
+            ask(number)
+        proxied.kept("locked", 20)
+        ask(10)
+        proxied.kept("locked", 22)
+        shown = len(proxied.last_sent()["body"]["messages"])
+        assert shown < 21
+        lock = sqlite3.connect(tmp_path / "service.db", isolation_level=None)
+        try:
+            lock.execute("BEGIN EXCLUSIVE")
+            failed = proxied.metric("infold_memory_failures_total")
+            for number in range(11, 14):
+                assert ask(number) < 10  # a writer waits for 30 s
+                assert proxied.last_sent()["body"]["messages"] == history[:-1]  # the client's own
+        finally:
+            lock.execute("ROLLBACK")
+            lock.close()
+        assert proxied.metric("infold_memory_failures_total") == failed + 3
+        eventually(lambda: proxied.events("locked"), lambda events: "memory_failed" in events)
+        ask(14)
+        assert len(proxied.last_sent()["body"]["messages"]) < 25
+        found = proxied.kept("locked", 30)
+        assert found == [(one["role"], one["content"]) for one in history]
+        assert proxied.chats() == ["locked"]
+        proxied.sound()
+        assert "without memory" in proxied.server.log.read_text()
+
+
+def test_many_requests_while_the_database_is_locked(tmp_path: Path) -> None:
+    """More than there are threads for the memory: none waits for another."""
+    with start_proxied(tmp_path, memory_timeout=1) as proxied:
+        proxied.post(CHAT, body(CHAT, user("Before")), X_Infold_Chat="before")
+        proxied.kept("before", 2)
+        lock = sqlite3.connect(tmp_path / "service.db", isolation_level=None)
+
+        async def crowd() -> list[float]:
+            async with httpx2.AsyncClient(base_url=proxied.server.url, timeout=60) as client:
+
+                async def ask(number: int) -> float:
+                    began = time.monotonic()
+                    answer = await client.post(
+                        CHAT, json=body(CHAT, user(f"{number}")), headers={"X-Infold-Chat": f"crowd {number}"}
+                    )
+                    assert answer.status_code == 200
+                    return time.monotonic() - began
+
+                first = await asyncio.gather(*(ask(number) for number in range(20)))
+                await asyncio.sleep(3.5)  # until what is known of keys has to be looked up again
+                return first + await asyncio.gather(*(ask(number) for number in range(20, 40)))
+
+        try:
+            lock.execute("BEGIN EXCLUSIVE")
+            assert max(asyncio.run(crowd())) < 15  # a writer waits for 30 s
+        finally:
+            lock.execute("ROLLBACK")
+            lock.close()
+        answer = proxied.post(CHAT, body(CHAT, user("0"), user("After")), X_Infold_Chat="crowd 0")
+        assert answer.status_code == 200
+        eventually(lambda: len(proxied.messages("crowd 0")), lambda found: found == 3)
+        proxied.sound()
+
+
+def test_a_database_that_goes_away_and_comes_back(tmp_path: Path) -> None:
+    with server().database() as url:
+        with Memory(url) as memory:
+            key = create_key(memory, "acme", "admin")[0]
+        with start_proxied(tmp_path, key, database=url, memory_timeout=1) as proxied:
+            history: list[Wire] = []
+
+            def ask(text: str) -> bool:
+                """Whether it went with memory."""
+                history.append(user(text))
+                before = proxied.metric("infold_memory_failures_total")
+                answer = proxied.post(CHAT, body(CHAT, *history), X_Infold_Chat="away", X_Infold_Key=key)
+                assert answer.status_code == 200, answer.text
+                history.append({"role": "assistant", "content": answer.json()["choices"][0]["message"]["content"]})
+                return proxied.metric("infold_memory_failures_total") == before
+
+            ask("Before")
+            proxied.kept("away", 2)
+            with server().away():
+                assert not ask("Meanwhile")
+                time.sleep(FRESH)  # what is known of the key has to be looked up again, and cannot
+                assert not ask("Meanwhile, too")
+                assert proxied.post(CHAT, body(CHAT, user("x")), X_Infold_Key="ink_nobody").status_code == 503
+            eventually(lambda: ask(f"After {len(history)}"), bool)
+            assert proxied.kept("away", len(history)) == [(one["role"], one["content"]) for one in history]
+            assert proxied.chats() == ["away"]
+            proxied.sound()
+
+
+def test_a_server_that_was_killed(tmp_path: Path) -> None:
+    """The client sends everything again to the next one, and nothing is lost or there twice."""
+    history = [user("Before the end")]
+    with start_proxied(tmp_path, memory_timeout=30) as proxied:
+        answer = proxied.post(CHAT, body(CHAT, *history), X_Infold_Chat="killed").json()
+        proxied.server.process.send_signal(signal.SIGKILL)
+        proxied.server.process.wait()
+    history += [{"role": "assistant", "content": answer["choices"][0]["message"]["content"]}, user("After it")]
+    with start_proxied(tmp_path, memory_timeout=30) as proxied:
+        proxied.post(CHAT, body(CHAT, *history), X_Infold_Chat="killed")
+        assert proxied.kept("killed", 4)[:3] == [(one["role"], one["content"]) for one in history]
+        assert proxied.chats() == ["killed"]
+        proxied.sound()
