@@ -153,6 +153,7 @@ class Proxy:
         except OtherUserError as error:
             raise Problem(403, "other_user", str(error)) from None
         except Exception as error:  # fail open: a chat without memory beats no chat
+            caller.gone.set()
             service.metrics.memory_failed(api.name)
             told = "it took too long" if isinstance(error, TimeoutError) else type(error).__name__
             log.warning("a request goes without memory: %s", told, extra={"event": "without_memory", "error": told})

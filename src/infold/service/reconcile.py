@@ -7,9 +7,10 @@ beginning that ends with a reply. What follows is compared message by message; w
 from __future__ import annotations
 
 import hashlib
+import threading
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from infold.branching import branch
@@ -46,6 +47,12 @@ class Caller:
     context_window: int | None
     find: Callable[[str], Chat | None]
     """Opens a chat that is there."""
+    gone: threading.Event = field(default_factory=threading.Event)
+    """Set when the request went on without memory: what it is too late for is not begun."""
+
+    def check(self) -> None:
+        if self.gone.is_set():
+            raise MovedOnError("the request went on without memory")
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +85,7 @@ class _Match:
 def receive(memory: Memory, caller: Caller, asked: Asked) -> Place:
     """Find or make the chat of a request, and add to it what is new. Nothing is folded yet: somebody waits."""
     for _ in range(_TRIES):
+        caller.check()
         chat, seq, sent = _located(memory, caller, asked)
         noting = _Noting(chat, caller.scope, seq)
         with suppress(MovedOnError):  # another request was quicker: look again
@@ -144,7 +152,7 @@ def _located(memory: Memory, caller: Caller, asked: Asked) -> tuple[Chat, int, i
             matches = _matches(connection, caller, asked.messages)
     if not matches:
         chat = _named(caller) or _created(memory, caller, caller.chat)
-        return _beginning(memory, chat, asked.messages)
+        return _beginning(memory, caller, chat, asked.messages)
     going_on = [match for match in matches if match.ends]
     if len(going_on) == 1 or (going_on and caller.chat is not None):
         best = going_on[0]
@@ -152,10 +160,10 @@ def _located(memory: Memory, caller: Caller, asked: Asked) -> tuple[Chat, int, i
     if going_on:  # the same words in several chats: which one is meant cannot be told
         return _created(memory, caller, None), 0, 0
     best = max(matches, key=lambda match: (match.sent, -match.key))
-    return branch(memory, best.id, best.seq, _branch_id(best.id)), best.seq, best.sent
+    return _branched(memory, caller, best.id, best.seq), best.seq, best.sent
 
 
-def _beginning(memory: Memory, chat: Chat, messages: Sequence[Message]) -> tuple[Chat, int, int]:
+def _beginning(memory: Memory, caller: Caller, chat: Chat, messages: Sequence[Message]) -> tuple[Chat, int, int]:
     """The same for a request that has no reply in common with any chat: it is compared with the named one from the start."""
     with memory.database.read() as connection:
         match = _compared(connection, chat.key, chat.id, 0, messages, 0)
@@ -165,7 +173,7 @@ def _beginning(memory: Memory, chat: Chat, messages: Sequence[Message]) -> tuple
         return chat, match.seq, match.sent
     if all(message.role != "assistant" for message in messages) and match.sent < len(messages):
         return chat, last, 0  # a client that sends only what is new
-    return branch(memory, chat.id, match.seq, _branch_id(chat.id)), match.seq, match.sent
+    return _branched(memory, caller, chat.id, match.seq), match.seq, match.sent
 
 
 def _matches(connection: Connection, caller: Caller, messages: Sequence[Message]) -> list[_Match]:
@@ -249,6 +257,11 @@ def _checked(chat: Chat | None, caller: Caller) -> Chat | None:
 
 def _created(memory: Memory, caller: Caller, id: str | None) -> Chat:
     return memory.chat(id or new_id(), user=caller.user, preset=caller.preset, context_window=caller.context_window)
+
+
+def _branched(memory: Memory, caller: Caller, id: str, seq: int) -> Chat:
+    """A branch for a request. One that comes so late that the chat has its next messages already gets none."""
+    return branch(memory, id, seq, _branch_id(id), check=caller.check)
 
 
 def _branch_id(id: str) -> str:
