@@ -40,7 +40,7 @@ class Plan:
 
     turns: int = 200
     chats: int = 20
-    seconds: float = 24.0
+    seconds: float = 18.0
     """How long the clients take for it, if nothing goes wrong."""
     apis: int = 3
     workers: int = 3
@@ -268,7 +268,7 @@ def run(plan: Plan, server: Server, folder: Path) -> Report:
         apis = [Api(f"api{n}", folder, *settings, "--context-window", "3000") for n in range(plan.apis)]
         workers = [command(f"worker{n}", folder, "worker", *common) for n in range(plan.workers)]
         fleet: list[Process] = [*apis, *workers]
-        clients = [
+        clients: list[Client] = [
             (Caller if n % 3 == 2 else Proxied)(f"c{n}", apis, report, plan.seed * 1000 + n) for n in range(plan.chats)
         ]
         try:
@@ -284,10 +284,10 @@ def run(plan: Plan, server: Server, folder: Path) -> Report:
             with Memory(url, model=model, create=False) as memory:
                 report.drained = _drain(memory, clients)
                 _check(memory, clients, report)
-            for process in fleet:
-                code = process.stop()
-                if code:
-                    report.wrong.append(f"{process.name} ended with {code} when told to end")
+            with ThreadPoolExecutor(len(fleet)) as threads:
+                for process, code in zip(fleet, threads.map(Process.stop, fleet), strict=True):
+                    if code:
+                        report.wrong.append(f"{process.name} ended with {code} when told to end")
             report.without = sum(api.said().count("goes without memory") for api in apis)
         finally:
             for process in fleet:
