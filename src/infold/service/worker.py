@@ -35,7 +35,6 @@ SWEEP = 15.0
 STALE = 10.0
 """Seconds without a sign of life after which another worker takes a job over."""
 _AGAIN = 2.0  # seconds before a lost database is tried again
-_CLOSE = 5.0  # seconds to close its connections
 
 
 def summarize(memory: Memory, tenant: str, chat: str) -> None:
@@ -117,10 +116,9 @@ class Worker:
         from infold.ledger.postgres import SCHEMA
 
         names = DBSettings(db_schema=SCHEMA)
-        pool = await asyncpg.create_pool(
+        async with asyncpg.create_pool(
             self._settings.database, min_size=2, max_size=4, server_settings={"search_path": f"{SCHEMA},public"}
-        )
-        try:
+        ) as pool:
             driver = AsyncpgPoolDriver(pool)
             queries = Queries(
                 driver, qb.QueryBuilderEnvironment(names), qb.QueryQueueBuilder(names), qb.QuerySchedulerBuilder(names)
@@ -134,11 +132,6 @@ class Worker:
                     dequeue_timeout=timedelta(seconds=5), batch_size=AT_ONCE // 2, max_concurrent_tasks=AT_ONCE,
                     heartbeat_timeout=self._stale, shutdown_on_listener_failure=True,
                 )  # fmt: skip
-        finally:
-            # A connection that died while it listened is never given back, and closing would wait for it.
-            with suppress(Exception):
-                await asyncio.wait_for(pool.close(), _CLOSE)
-            pool.terminate()
 
     def _register(self, queue: PgQueuer) -> None:
         @queue.entrypoint(jobs.SUMMARIZE)
