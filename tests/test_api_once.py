@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import hashlib
 import threading
 from collections.abc import Iterator
 
 import httpx2
 import pytest
 
+from infold import Memory
+from infold.ledger import service as statements
+from infold.service.once import STALE
 from tests.conftest import user
 from tests.servers import Running, problem, start_server
 
@@ -111,3 +115,22 @@ def test_F9_a_request_cut_short_after_it_was_stored(tmp_path_factory: pytest.Tem
         answer = api.post("/v1/chats/f/messages", json=user("hello"), headers=once("k9"))
         assert (answer.status_code, answer.headers.get("idempotency-replayed")) == (201, None)
         assert count(api, "f") == 1
+
+
+@pytest.mark.parametrize(("age", "renewed", "status"), [(0, False, 409), (STALE, False, 201), (STALE, True, 409)])
+def test_what_a_dead_process_began_can_be_done_again(
+    running: Running, api: Client, age: int, renewed: bool, status: int
+) -> None:
+    token, path, body = (
+        f"dead-{age}-{renewed}",
+        f"/v1/chats/dead-{age}-{renewed}/messages",
+        b'{"role":"user","content":"hi"}',
+    )
+    fingerprint = hashlib.sha256(f"POST {path}?\0".encode() + body).digest()
+    with Memory(running.database, create=False) as memory, memory.database.write() as connection:
+        now = memory.clockwork.now()
+        statements.reserve_answer(connection, "", token, fingerprint, now - age)
+        if renewed:
+            statements.renew_answer(connection, "", token, now)
+    headers = {**once(token), "Content-Type": "application/json"}
+    assert api.post(path, content=body, headers=headers).status_code == status

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import zlib
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from infold.chat import Chat
@@ -16,8 +17,9 @@ if TYPE_CHECKING:
     from infold.memory import Memory
 
 
-def branch(memory: Memory, chat: str, seq: int, id: str) -> Chat:
-    """A new chat with the messages of another one up to a position, and with its memory as it was then."""
+def branch(memory: Memory, chat: str, seq: int, id: str, *, check: Callable[[], None] = lambda: None) -> Chat:
+    """A new chat with the messages of another one up to a position, and with its memory as it was then. `check` is called
+    last; if it raises, there is no branch."""
     with memory.database.write() as connection:
         connection.alone(f"chat {id}")
         source = store.chat_by_id(connection, chat)
@@ -33,5 +35,6 @@ def branch(memory: Memory, chat: str, seq: int, id: str) -> Chat:
             rewind(connection, state, seq)
         event = Event("branched", now, {"from": chat, "at": seq}, id)
         journal.insert_event(connection, key, event)
+        check()
     memory.emit([event])
     return Chat(memory, key, id, False)

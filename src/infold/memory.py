@@ -227,6 +227,15 @@ class Memory:
         """Whether anybody but the extractive fold could write summaries."""
         return self.summarizer is not None or self._models != ()
 
+    @property
+    def written(self) -> int:
+        """Which chats have a model that writes their summaries, as `jobs.due` asks."""
+        from infold.ledger import jobs
+
+        if not self.writes:
+            return jobs.NOBODY
+        return jobs.ANYBODY if any(map(self.authors, PRESETS.values())) else jobs.OWN
+
     def authors(self, policy: Policy) -> tuple[Author, ...]:
         """Who writes the summaries of a chat with this policy, in order of preference."""
         key = (policy.name, *policy.models)

@@ -187,7 +187,7 @@ def _run(app: FastAPI, settings: ServiceSettings, listening: socket.socket) -> N
     )
     try:
         server.run(sockets=[listening])
-    except KeyboardInterrupt:  # raised again by uvicorn when all is done
+    except KeyboardInterrupt:  # before it began
         return
     if not server.started:
         fail("the service did not start; the log says why", 3)

@@ -102,6 +102,7 @@ _reserve = Query(
 _answer = Query(
     update(idempotent).where(*_HERE).values(status=P("to_status"), headers=P("to_headers"), body=P("to_body"))
 )
+_renew = Query(update(idempotent).where(*_HERE, idempotent.c.status.is_(None)).values(created_at=P("at")))
 _release = Query(delete(idempotent).where(*_HERE))
 _expire = Query(delete(idempotent).where(idempotent.c.created_at < P("before")))
 
@@ -121,6 +122,11 @@ def keep_answer(
     connection: Connection, owner: str, token: str, status: int, headers: dict[str, str], body: bytes
 ) -> None:
     _answer(connection, by=owner, given=token, to_status=status, to_headers=json.dumps(headers), to_body=body)
+
+
+def renew_answer(connection: Connection, owner: str, token: str, now: int) -> None:
+    """Note that the answer is still being made."""
+    _renew(connection, by=owner, given=token, at=now)
 
 
 def release_answer(connection: Connection, owner: str, token: str) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import multiprocessing
 import os
+import signal
 import threading
 from multiprocessing.process import BaseProcess
 from types import TracebackType
@@ -64,5 +65,6 @@ def _work(settings: ServiceSettings, parent: int) -> None:
     from infold.service.telemetry import configure_logs
     from infold.service.worker import run
 
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches all processes: the one that serves ends the others
     configure_logs(settings.log_level, settings.log_format)
     run(settings, parent)

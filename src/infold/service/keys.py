@@ -19,7 +19,7 @@ ROLES = ("read", "write", "admin")
 PREFIX = "ink_"
 FRESH = 3.0
 """Seconds that what is known of a key is taken for true: a revoked one works at most so long."""
-AWAY = 600.0
+AWAY = 300.0
 """Seconds that it is still taken for true while the database cannot be asked."""
 _MOST_CACHED = 4096
 

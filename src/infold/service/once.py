@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import time
 from collections.abc import Awaitable, Callable, Coroutine
+from contextlib import suppress
 from typing import Any
 
 from fastapi.exceptions import RequestValidationError
@@ -21,8 +23,9 @@ from infold.service.problems import Problem, of_error, of_validation
 
 KEPT = 24 * 3600 * 1000
 """Milliseconds that an answer can be asked for again."""
-STALE = 10 * 60 * 1000
-"""Milliseconds after which an answer that is still being made is given up: its process is gone."""
+STALE = 15 * 1000
+"""Milliseconds without a sign of life after which an answer that was being made is given up: its process is gone."""
+_ALIVE = 5.0  # seconds between two signs of life
 HEADER = "idempotency-key"
 _TIDY = 600  # seconds between two looks for what is too old
 _HEADERS = ("content-type", "location", "etag")
@@ -75,11 +78,14 @@ async def _once(request: Request, token: str, handle: Handler) -> Response:
             told = "the same request is being answered at the moment; ask again soon"
             raise Problem(409, "in_progress", told, headers={"Retry-After": "1"})
         return Response(known.body, known.status, {**known.headers, "Idempotency-Replayed": "true"})
+    alive = asyncio.create_task(_show_life(desk, token))
     try:
         answer = await _answer(request, handle)
     except Exception:
         await service.run(_release, desk, token)
         raise
+    finally:
+        alive.cancel()
     if answer.status_code < 500:
         kept = {name: answer.headers[name] for name in _HEADERS if name in answer.headers}
         await service.run(_keep, desk, token, answer.status_code, kept, bytes(answer.body))
@@ -113,6 +119,19 @@ def _reserve(desk: Desk, token: str, fingerprint: bytes) -> Answered | None:
             return known
         statements.reserve_answer(connection, owner, token, fingerprint, now)
         return None
+
+
+async def _show_life(desk: Desk, token: str) -> None:
+    """Let nobody else begin with the same, however long this takes."""
+    while True:
+        await asyncio.sleep(_ALIVE)
+        with suppress(InfoldError):
+            await desk.service.run(_renew, desk, token)
+
+
+def _renew(desk: Desk, token: str) -> None:
+    with desk.memory.database.write() as connection:
+        statements.renew_answer(connection, desk.principal.id, token, desk.memory.clockwork.now())
 
 
 def _release(desk: Desk, token: str) -> None:

@@ -59,7 +59,12 @@ def mount(app: FastAPI, service: Service) -> None:
     proxy = Proxy(service)
     for api in APIS.values():
         app.router.routes.append(Route(api.path, _Endpoint(proxy, api), methods=["POST"]))
-    for path, methods in (("/v1/models", ["GET"]), ("/v1/models/{name:path}", ["GET"]), ("/v1/embeddings", ["POST"])):
+    for path, methods in (
+        ("/v1/models", ["GET"]),
+        ("/v1/models/{name:path}", ["GET"]),
+        ("/v1/embeddings", ["POST"]),
+        ("/v1/messages/count_tokens", ["POST"]),
+    ):
         app.router.routes.append(Route(path, _Endpoint(proxy, None), methods=methods))
     service.proxy = proxy
 
@@ -108,7 +113,7 @@ class Proxy:
         """Forward one request and its answer."""
         settings, began = self._service.settings, time.perf_counter()
         upstream = settings.upstream
-        if api is not None and api.name == "anthropic":
+        if _is_anthropic(scope):
             upstream = settings.anthropic_upstream or upstream
         if upstream is None:
             raise Problem(404, "no_upstream", "this service has no upstream; start it with --upstream URL")
@@ -178,7 +183,7 @@ class Proxy:
         else:
             # Somebody who shares neither key nor user never goes on with this chat, even with the same words.
             owner = principal.id or headers.get("authorization", "") + headers.get("x-api-key", "")
-            whose = json.dumps([owner, user, body.get("user"), body.get("safety_identifier"), body.get("metadata")])
+            whose = json.dumps([owner, user, *_end_user(body)])
             scope = f"key {hashlib.sha256(whose.encode()).hexdigest()}"
         tenant = principal.tenant
 
@@ -196,7 +201,8 @@ class Proxy:
         if asked.previous is not None:  # the upstream has the history
             return place, None
         with place.chat.reading() as (_, state):
-            policy, window = state.policy, state.context_window
+            policy = state.policy
+            window = min(state.context_window, _window(asked.model) or state.context_window)
             budget = min(policy.budget or int(policy.budget_share * window), window)
             reserved = asked.reserve_output + count_cached(asked.system or "")
             plain = place.whole and not (state.row.cursor or state.row.user or state.pins)
@@ -204,7 +210,7 @@ class Proxy:
                 return place, None
         reserved = max(0, min(reserved, budget - _FEWEST))
         place = apart(place)
-        context = place.chat.context(tools=list(asked.tools) or None, reserve_output=reserved)
+        context = place.chat.context(max_tokens=budget, tools=list(asked.tools) or None, reserve_output=reserved)
         if [identity(message) for message in context.shown()] == [identity(message) for message in asked.messages]:
             return place, None
         return place, api.write(body, context)
@@ -253,8 +259,7 @@ class Proxy:
             if not ours and name not in _NOT_FORWARDED and not name.startswith("x-infold-"):
                 sent.add(name, text)
         if key is not None:
-            anthropic = scope["path"] == APIS["anthropic"].path
-            sent.add(*(("x-api-key", key) if anthropic else ("authorization", f"Bearer {key}")))
+            sent.add(*(("x-api-key", key) if _is_anthropic(scope) else ("authorization", f"Bearer {key}")))
         sent["accept-encoding"] = "identity"
         return sent
 
@@ -341,6 +346,17 @@ class _Exchange:
             reply = reader.reply()
             if reply is not None and self._place is not None:
                 self._proxy.keep(self._place, reply)
+
+
+def _is_anthropic(scope: Scope) -> bool:
+    return str(scope["path"]).startswith(APIS["anthropic"].path)
+
+
+def _end_user(body: Mapping[str, Any]) -> list[Any]:
+    """What a request says of the person it is for; other metadata may change with every request."""
+    metadata = body.get("metadata")
+    named = metadata.get("user_id") if isinstance(metadata, dict) else None
+    return [body.get("user"), body.get("safety_identifier"), named]
 
 
 def _late() -> Problem:

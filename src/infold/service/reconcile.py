@@ -51,6 +51,11 @@ class Caller:
     given_up: threading.Event = field(default_factory=threading.Event)
     """Set when nobody waits any more: what comes too late to be added as it is must not become a branch."""
 
+    def check(self) -> None:
+        """Raises where nobody waits any more."""
+        if self.given_up.is_set():
+            raise MovedOnError("the request went on without memory")
+
 
 @dataclass(frozen=True, slots=True)
 class Place:
@@ -103,8 +108,7 @@ class _Found:
 def receive(memory: Memory, caller: Caller, asked: Asked) -> Place:
     """Find or make the chat of a request, and add to it what is new. Nothing is folded yet: somebody waits."""
     for _ in range(_TRIES):
-        if caller.given_up.is_set():
-            break
+        caller.check()
         found = _located(memory, caller, asked)
         chat, seq, new = found.chat, found.seq, asked.messages[found.sent :]
         if found.fork and not new:
@@ -112,7 +116,7 @@ def receive(memory: Memory, caller: Caller, asked: Asked) -> Place:
                 digest = _digest_at(connection, chat, caller.scope, seq)
             return Place(memory, chat, seq, digest, caller.scope, found.whole, asked.conversation, repeated=True)
         if found.fork:
-            chat = branch(memory, chat.id, seq, _branch_id(chat.id))
+            chat = branch(memory, chat.id, seq, _branch_id(chat.id), check=caller.check)
         noting = _Noting(chat, caller.scope, seq, asked.conversation)
         with suppress(MovedOnError):  # another request was quicker: look again
             added = chat.append(new, repair=True, fold=False, after=seq, beside=noting)

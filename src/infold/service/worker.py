@@ -7,7 +7,9 @@ import json
 import logging
 import os
 import signal
-from contextlib import suppress
+from collections.abc import AsyncIterator, Coroutine
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager, suppress
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -30,8 +32,8 @@ AT_ONCE = 8
 """Chats that one worker folds at a time: most of it is waiting for a model."""
 SWEEP = 15.0
 """Seconds between looks for chats that are due and have no job."""
-STALE = timedelta(seconds=20)
-"""After this long without a sign of life, another worker takes a job over."""
+STALE = 10.0
+"""Seconds without a sign of life after which another worker takes a job over."""
 _AGAIN = 2.0  # seconds before a lost database is tried again
 
 
@@ -48,7 +50,7 @@ def sweep(memory: Memory) -> int:
     found, after = 0, 0
     while True:
         with memory.database.write() as connection:
-            some = jobs.due(connection, models=memory.writes, after=after)
+            some = jobs.due(connection, models=memory.written, after=after)
             for tenant, chat, key in some:
                 payload = canonical_json({"tenant": tenant, "chat": chat})
                 connection.enqueue(jobs.SUMMARIZE, payload.encode(), f"{jobs.SUMMARIZE} {key}")
@@ -65,10 +67,20 @@ def _often(seconds: float) -> str:
 class Worker:
     """Takes jobs from the queue until it is told to stop."""
 
-    def __init__(self, memory: Memory, settings: ServiceSettings, parent: int | None = None) -> None:
+    def __init__(
+        self,
+        memory: Memory,
+        settings: ServiceSettings,
+        parent: int | None = None,
+        *,
+        sweep_every: float = SWEEP,
+        stale: float = STALE,
+    ) -> None:
         self._memory = memory
         self._settings = settings
         self._parent = parent
+        self._sweep_every = sweep_every
+        self._stale = timedelta(seconds=stale)
         self._stop = asyncio.Event()
         self._queue: PgQueuer | None = None
 
@@ -80,17 +92,18 @@ class Worker:
 
     async def run(self) -> None:
         """Work until stopped; a database that goes away is waited for."""
-        while not self._stop.is_set():
-            try:
-                await self._once()
-            except (OSError, DatabaseError) as error:
-                log.warning("the database is away (%s); trying again", type(error).__name__)
-            except Exception as error:  # whatever the queue's driver makes of a lost connection
-                log.warning("the queue failed (%s); starting it again", type(error).__name__)
-                log.debug("queue failed", exc_info=True)
-            if not self._stop.is_set():
-                with suppress(TimeoutError):
-                    await asyncio.wait_for(self._stop.wait(), _AGAIN)
+        async with _beside(self._end_with_parent()):
+            while not self._stop.is_set():
+                try:
+                    await self._once()
+                except (OSError, DatabaseError) as error:
+                    log.warning("the database is away (%s); trying again", type(error).__name__)
+                except Exception as error:  # whatever the queue's driver makes of a lost connection
+                    log.warning("the queue failed (%s); starting it again", type(error).__name__)
+                    log.debug("queue failed", exc_info=True)
+                if not self._stop.is_set():
+                    with suppress(TimeoutError):
+                        await asyncio.wait_for(self._stop.wait(), _AGAIN)
 
     async def _once(self) -> None:
         import asyncpg
@@ -114,24 +127,22 @@ class Worker:
             self._register(queue)
             if self._stop.is_set():
                 return
-            sweeping = asyncio.create_task(self._sweep())
-            orphaned = asyncio.create_task(self._end_with_parent())
-            try:
+            async with _beside(self._sweep()):
                 await queue.run(
                     dequeue_timeout=timedelta(seconds=5), batch_size=AT_ONCE // 2, max_concurrent_tasks=AT_ONCE,
-                    heartbeat_timeout=STALE, shutdown_on_listener_failure=True,
+                    heartbeat_timeout=self._stale, shutdown_on_listener_failure=True,
                 )  # fmt: skip
-            finally:
-                for task in (sweeping, orphaned):
-                    task.cancel()
-                    with suppress(asyncio.CancelledError):
-                        await task
 
     def _register(self, queue: PgQueuer) -> None:
         @queue.entrypoint(jobs.SUMMARIZE)
         async def _(job: Job) -> None:
             told: dict[str, Any] = json.loads(job.payload or b"{}")
-            await asyncio.to_thread(summarize, self._memory, told["tenant"], told["chat"])
+            try:
+                await asyncio.to_thread(summarize, self._memory, told["tenant"], told["chat"])
+            except Exception as error:
+                # The queue would keep the traceback, and it may quote messages. The sweep finds the chat again.
+                log.warning("a chat was left undone (%s); it is tried again", type(error).__name__)
+                log.debug("chat left undone", exc_info=True)
 
         if self._settings.retention == "keep":
             return
@@ -151,12 +162,26 @@ class Worker:
             try:
                 found = await asyncio.to_thread(sweep, self._memory)
                 log.debug("%d chats are due", found)
-            except DatabaseError as error:
-                log.warning("no look for chats that are due: %s", error)
-            await asyncio.sleep(SWEEP)
+            except Exception as error:
+                log.warning("no look for chats that are due (%s); the next one follows", type(error).__name__)
+                log.debug("no look for chats that are due", exc_info=True)
+            await asyncio.sleep(self._sweep_every)
 
 
-def run(settings: ServiceSettings, parent: int | None = None) -> None:
+@asynccontextmanager
+async def _beside(work: Coroutine[Any, Any, None]) -> AsyncIterator[None]:
+    """Something that goes on beside the block, and ends with it."""
+    task = asyncio.create_task(work)
+    try:
+        yield
+    finally:
+        task.cancel()
+        await asyncio.wait({task})
+
+
+def run(
+    settings: ServiceSettings, parent: int | None = None, *, sweep_every: float = SWEEP, stale: float = STALE
+) -> None:
     """Be a worker until the process is told to end, or the one that started it is gone."""
     from infold.memory import Memory
     from infold.service.telemetry import log_event, tracing
@@ -168,14 +193,16 @@ def run(settings: ServiceSettings, parent: int | None = None) -> None:
         spans.on_event(event)
 
     with Memory(settings.database, model=settings.memory_model, on_event=happened, queue=True) as memory:
-        asyncio.run(_until_told(memory, settings, parent))
+        asyncio.run(_until_told(Worker(memory, settings, parent, sweep_every=sweep_every, stale=stale)))
     spans.close()
 
 
-async def _until_told(memory: Memory, settings: ServiceSettings, parent: int | None) -> None:
-    worker = Worker(memory, settings, parent)
+async def _until_told(worker: Worker) -> None:
     loop = asyncio.get_running_loop()
+    # Its own threads: a machine with few cores has fewer by default, and the sweep would wait for models.
+    loop.set_default_executor(ThreadPoolExecutor(AT_ONCE + 1, thread_name_prefix="infold-worker"))
     for name in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(name, worker.stop)
-    log.info("worker of %s", memory.database.backend.name)
+        if signal.getsignal(name) is not signal.SIG_IGN:
+            loop.add_signal_handler(name, worker.stop)
+    log.info("a worker began")
     await worker.run()

@@ -1,0 +1,20 @@
+"""F9 on PostgreSQL: processes are killed and the database crashes, and nothing is lost, doubled or folded twice."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.chaos import Plan, run
+from tests.postgres import Server
+
+
+def test_F9_chaos(postgres: Server, tmp_path: Path) -> None:
+    report = run(Plan(), postgres, tmp_path)
+    told = report.table()
+    assert report.wrong == [], told
+    assert report.turns == 200, told
+    assert report.messages == 440, told
+    assert report.crashes == 1, told
+    assert report.kills["api"], told
+    assert report.kills["worker"], told
+    assert set(report.folds) == {"summarizer"}, told

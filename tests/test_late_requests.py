@@ -1,0 +1,50 @@
+"""A request that memory is too slow for goes on without it; what memory does for it later makes no branch of the chat."""
+
+from __future__ import annotations
+
+import pytest
+
+from infold import Chat, Memory
+from infold.errors import MovedOnError
+from infold.service.reconcile import Caller, receive
+from infold.service.wire import APIS
+from tests.conftest import assistant, user
+
+TALK = [user("one"), assistant("two"), user("three"), assistant("four"), user("five")]
+
+
+def caller(memory: Memory) -> Caller:
+    return Caller("chat a", "a", None, "rolling", None, memory.find)
+
+
+def ask(memory: Memory, whose: Caller, count: int) -> None:
+    receive(memory, whose, APIS["chat"].read({"model": "echo", "messages": TALK[:count]}))
+
+
+def chats(memory: Memory) -> list[tuple[str, int]]:
+    return [(chat.id.partition("~")[0] + "~" * ("~" in chat.id), chat.messages) for chat in memory.chats()]
+
+
+@pytest.mark.parametrize("sent", [1, 3])
+def test_a_request_that_is_too_late_begins_nothing(memory: Memory, sent: int) -> None:
+    ask(memory, caller(memory), 5)
+    late = caller(memory)
+    late.given_up.set()
+    with pytest.raises(MovedOnError):
+        ask(memory, late, sent)
+    assert chats(memory) == [("a", 5)]
+    ask(memory, caller(memory), sent)  # one that somebody waits for asks for another reply: that is a branch
+    assert chats(memory) == [("a", 5), ("a~", sent)]
+
+
+def test_a_request_that_becomes_too_late_leaves_nothing(memory: Memory) -> None:
+    ask(memory, caller(memory), 5)
+
+    def find(id: str) -> Chat | None:
+        late.given_up.set()
+        return memory.find(id)
+
+    late = Caller("chat a", "a", None, "rolling", None, find)
+    with pytest.raises(MovedOnError):
+        ask(memory, late, 1)
+    assert chats(memory) == [("a", 5)]

@@ -1,0 +1,328 @@
+"""Workers: jobs are there when they are due and not otherwise, done once, and done whoever dies."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import psycopg
+import pytest
+from pgqueuer import PgQueuer
+
+from infold import Chat, Memory
+from infold.formats import parse
+from infold.ledger import jobs
+from infold.ledger.postgres import SCHEMA
+from infold.ledger.rows import FoldRow
+from infold.service import worker
+from infold.service.settings import ServiceSettings
+from tests.fleet import Api, Process, command
+from tests.postgres import Server
+from tests.test_model_faults import said, talk
+from tests.upstream import Upstream, step
+
+PATIENCE = 60.0
+DUE = 12
+"""Messages after which the rolling preset has folded once."""
+
+
+def wait_until(holds: Callable[[], object]) -> None:
+    """Look again and again at what other processes do."""
+    end = time.monotonic() + PATIENCE
+    while not holds():
+        assert time.monotonic() < end, "it never happened"
+        threading.Event().wait(0.02)
+
+
+@pytest.fixture
+def memory(postgres_url: str) -> Iterator[Memory]:
+    """As an API process has it: what is due is left to workers."""
+    with Memory(postgres_url, model="openai:never-asked", queue=True) as opened:
+        yield opened
+
+
+def queued(url: str) -> list[tuple[str, str]]:
+    """Payload and state of the jobs that there are."""
+    with psycopg.connect(url) as connection:
+        found = connection.execute(f"SELECT payload, status::text FROM {SCHEMA}.pgqueuer ORDER BY id").fetchall()
+    return [(bytes(payload).decode(), status) for payload, status in found]
+
+
+def due(memory: Memory, models: int = jobs.ANYBODY) -> list[str]:
+    with memory.database.read() as connection:
+        return [chat for _, chat, _ in jobs.due(connection, models=models)]
+
+
+def folded(memory: Memory, id: str, tenant: str = "") -> Chat:
+    """A chat with a fold that waits for its model."""
+    chat = memory.tenant(tenant).chat(id, preset="rolling")
+    talk(chat, 1, DUE)
+    assert chat.memory.cursor
+    return chat
+
+
+def authors(chat: Chat) -> list[str]:
+    """Who wrote the folds that are in force."""
+    with chat.reading() as (_, state):
+        return [fold.author for fold in state.folds]
+
+
+def quick(name: str, folder: Path, url: str, model: str, *, sweep: float = 60, stale: float = 2) -> Process:
+    """A worker that need not be waited for."""
+    return Process(name, folder, "-m", "tests.worker_child", url, model, str(sweep), str(stale))
+
+
+def model_of(upstream: Upstream) -> str:
+    return f"{upstream.url}#gpt-test"
+
+
+# Jobs --------------------------------------------------------------------------------------------------
+
+
+def test_a_job_is_there_once_what_makes_it_due_is_committed(memory: Memory, postgres_url: str) -> None:
+    chat = memory.chat("a", preset="rolling")
+    talk(chat, 1, DUE - 2)
+    assert queued(postgres_url) == []
+    talk(chat, DUE - 1, DUE)
+    assert queued(postgres_url) == [('{"chat":"a","tenant":""}', "queued")]
+
+
+def test_a_rolled_back_fold_leaves_no_job(memory: Memory, postgres_url: str) -> None:
+    chat = memory.chat("a", preset="rolling")
+    talk(chat, 1, DUE - 2)
+
+    def fail(*_: object) -> None:
+        raise ZeroDivisionError
+
+    last = [message for number in (DUE - 1, DUE) for message in parse(said(number))]
+    with pytest.raises(ZeroDivisionError):
+        chat.append(last, beside=fail)
+    assert (chat.memory.cursor, queued(postgres_url), due(memory)) == (0, [], [])
+
+
+def test_several_reasons_make_one_job(memory: Memory, postgres_url: str) -> None:
+    chat = folded(memory, "a")
+    chat.fold()
+    talk(chat, DUE + 1, 2 * DUE)
+    worker.sweep(memory)
+    assert len(queued(postgres_url)) == 1
+    folded(memory, "a", tenant="other")
+    assert [payload for payload, _ in queued(postgres_url)][1:] == ['{"chat":"a","tenant":"other"}']
+
+
+def test_the_sweep_finds_what_has_no_job(memory: Memory, postgres_url: str) -> None:
+    for id in ("a", "b"):
+        folded(memory, id)
+    memory.chat("idle", preset="rolling").add(said(1))
+    with psycopg.connect(postgres_url) as connection:
+        connection.execute(f"DELETE FROM {SCHEMA}.pgqueuer")
+    assert worker.sweep(memory) == 2
+    assert sorted(payload for payload, _ in queued(postgres_url)) == [
+        '{"chat":"a","tenant":""}',
+        '{"chat":"b","tenant":""}',
+    ]
+
+
+def test_an_undecided_chat_is_due(memory: Memory) -> None:
+    chat = memory.chat("a", preset="rolling")
+    chat.add(said(1))
+    assert due(memory) == []
+    chat.add(said(2), fold=False)  # as the proxy does while somebody waits
+    assert due(memory, jobs.NOBODY) == ["a"]
+    worker.summarize(memory, "", "a")
+    assert due(memory) == []
+
+
+def test_without_models_nothing_waits_for_one(postgres_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("MEMORY_SUMMARIZER_MODEL", raising=False)
+    with Memory(postgres_url, queue=True) as memory:
+        folded(memory, "a")
+        own = memory.chat("own", config=memory.chat("a").policy.with_values({"models": ["openai:mine"]}))
+        talk(own, 1, DUE)
+        worker.summarize(memory, "", "a")
+        assert (due(memory, memory.written), due(memory, jobs.NOBODY)) == (["own"], [])
+
+
+def test_a_rollup_does_not_hide_the_fold_below_it(memory: Memory) -> None:
+    chat = memory.chat("a", preset="layered")
+    number = 0
+    while not any(fold.kind == "rollup" for fold in _folds(chat)):
+        talk(chat, number + 1, number + 8)
+        number += 8
+        assert number < 500
+    assert _folds(chat)[0].kind == "rollup"
+    chat._make_index()
+    assert due(memory) == ["a"]
+
+
+def _folds(chat: Chat) -> list[FoldRow]:
+    with chat.reading() as (_, state):
+        return list(state.folds)
+
+
+# Workers -----------------------------------------------------------------------------------------------
+
+
+def test_a_worker_indexes_and_rewrites_the_chats_of_all_tenants(
+    memory: Memory, postgres_url: str, upstream: Upstream, tmp_path: Path
+) -> None:
+    chats = [folded(memory, id, tenant) for tenant in ("", "ann", "bob") for id in ("x", "y")]
+    with command("worker", tmp_path, "worker", "--database", postgres_url, "--model", model_of(upstream)):
+        wait_until(lambda: not due(memory) and not queued(postgres_url))
+    assert [authors(chat) for chat in chats] == [["summarizer"]] * 6
+    assert len(upstream.requests()) == 6
+    for chat in chats:
+        with chat.reading() as (_, state):
+            assert state.row.read_to == state.row.cursor
+        assert chat.verify().ok
+
+
+def test_several_workers_fold_a_chat_once(
+    memory: Memory, postgres_url: str, upstream: Upstream, tmp_path: Path
+) -> None:
+    upstream.script([step("good:slow", seconds=1, forever=True)])
+    chats = [folded(memory, f"c{n}") for n in range(4)]
+    crowd = [quick(f"worker{n}", tmp_path, postgres_url, model_of(upstream), sweep=0.1, stale=0.3) for n in range(3)]
+    try:
+        for one in crowd:
+            one.start()
+        wait_until(lambda: not due(memory))
+    finally:
+        for one in crowd:
+            one.kill()
+    assert len(upstream.requests()) == 4  # though jobs that look stale were taken over again and again
+    assert [authors(chat) for chat in chats] == [["summarizer"]] * 4
+    assert memory.verify().ok
+
+
+def test_another_worker_finishes_what_a_killed_one_began(
+    memory: Memory, postgres_url: str, upstream: Upstream, tmp_path: Path
+) -> None:
+    upstream.script(["timeout"])
+    chat = folded(memory, "a")
+    with quick("first", tmp_path, postgres_url, model_of(upstream)) as first:
+        wait_until(upstream.requests)
+        first.kill()
+    assert [status for _, status in queued(postgres_url)] == ["picked"]
+    with quick("second", tmp_path, postgres_url, model_of(upstream)):
+        wait_until(lambda: not due(memory))
+    assert authors(chat) == ["summarizer"]
+    assert len(upstream.requests()) == 2
+    assert chat.verify().ok
+
+
+def test_a_worker_that_is_told_to_end_finishes_its_job(
+    memory: Memory, postgres_url: str, upstream: Upstream, tmp_path: Path
+) -> None:
+    upstream.script([step("good:slow", seconds=2)])
+    chat = folded(memory, "a")
+    with quick("worker", tmp_path, postgres_url, model_of(upstream)) as one:
+        wait_until(upstream.requests)
+        assert one.stop() == 0
+    assert authors(chat) == ["summarizer"]
+    assert queued(postgres_url) == []
+    assert "Traceback" not in one.said()
+
+
+def test_a_worker_goes_on_when_the_database_comes_back(
+    memory: Memory, postgres: Server, postgres_url: str, upstream: Upstream, tmp_path: Path
+) -> None:
+    with quick("worker", tmp_path, postgres_url, model_of(upstream)) as one:
+        first = folded(memory, "a")
+        wait_until(lambda: not due(memory))
+        pid = one.pid
+        postgres.crash()
+        second = folded(memory, "b")
+        wait_until(lambda: not due(memory))
+        assert one.running
+        assert one.pid == pid
+        assert one.stop() == 0
+    assert [authors(first), authors(second)] == [["summarizer"]] * 2
+
+
+def test_what_no_model_can_write_is_not_asked_for_ever(
+    memory: Memory, postgres_url: str, upstream: Upstream, tmp_path: Path
+) -> None:
+    upstream.script([step("malformed", forever=True)])
+    chat = folded(memory, "a")
+    with quick("worker", tmp_path, postgres_url, model_of(upstream), sweep=0.05) as one:
+        wait_until(upstream.requests)
+        folded(memory, "b")
+        wait_until(lambda: len(upstream.requests()) >= 2)
+        looks = _asked(postgres_url)
+        wait_until(lambda: _asked(postgres_url) >= looks + 10)
+        assert one.running
+    assert len(upstream.requests()) <= 4, "once for each chat, and at most one more try"
+    assert authors(chat) == ["extractive"]
+    assert chat.verify().ok
+
+
+def _asked(url: str) -> int:
+    """Jobs that were asked for so far."""
+    with psycopg.connect(url) as connection:
+        found = connection.execute(f"SELECT last_value FROM {SCHEMA}.pgqueuer_id_seq").fetchone()
+    assert found is not None
+    return int(found[0])
+
+
+# Those of `infold serve` -------------------------------------------------------------------------------
+
+
+def children(pid: int) -> list[int]:
+    """The processes that a process started and that are workers."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        try:
+            parent = int((entry / "stat").read_text().rpartition(")")[2].split()[1]) if entry.name.isdigit() else 0
+            if parent == pid and "spawn_main" in (entry / "cmdline").read_text():
+                found.append(int(entry.name))
+        except (OSError, ValueError):  # it has just ended
+            continue
+    return found
+
+
+def alive(pid: int) -> bool:
+    try:
+        return (Path("/proc") / str(pid) / "stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def test_serve_starts_its_workers_again_and_ends_them(postgres_url: str, tmp_path: Path) -> None:
+    with Api("api", tmp_path, "--database", postgres_url, "--workers", "2") as api:
+        api.wait()
+        crew = children(api.pid)
+        assert len(crew) == 2
+        wait_until(lambda: api.said().count("a worker began") == 2)
+        os.kill(crew[0], signal.SIGKILL)
+        wait_until(lambda: len(set(children(api.pid)) - {crew[0]}) == 2)
+        crew = children(api.pid)
+        wait_until(lambda: api.said().count("a worker began") == 3)
+        assert api.stop() == 0
+    assert not any(map(alive, crew))
+    assert "Traceback" not in api.said()
+
+
+def test_workers_end_when_serve_is_killed(postgres_url: str, tmp_path: Path) -> None:
+    with Api("api", tmp_path, "--database", postgres_url, "--workers", "2") as api:
+        api.wait()
+        crew = children(api.pid)
+        wait_until(lambda: api.said().count("a worker began") == 2)
+        api.kill()
+        assert len(crew) == 2
+        wait_until(lambda: not any(map(alive, crew)))
+
+
+@pytest.mark.parametrize(("retention", "scheduled"), [("keep", []), ("archive", [jobs.COMPACT])])
+def test_retention_has_a_schedule_where_there_is_any(
+    memory: Memory, postgres_url: str, retention: str, scheduled: list[str]
+) -> None:
+    queue = PgQueuer.in_memory()
+    settings = ServiceSettings(database=postgres_url, retention=retention)
+    worker.Worker(memory, settings)._register(queue)
+    assert [key.entrypoint for key in queue.sm.registry] == scheduled
+    assert list(queue.qm.entrypoint_registry) == [jobs.SUMMARIZE]
