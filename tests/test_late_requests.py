@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from infold import Chat, Memory
@@ -17,24 +19,26 @@ def caller(memory: Memory) -> Caller:
     return Caller("chat a", "a", None, "rolling", None, memory.find)
 
 
-def ask(memory: Memory, whose: Caller, count: int) -> None:
-    receive(memory, whose, APIS["chat"].read({"model": "echo", "messages": TALK[:count]}))
+def ask(memory: Memory, whose: Caller, count: int, *end: dict[str, Any]) -> None:
+    receive(memory, whose, APIS["chat"].read({"model": "echo", "messages": [*TALK[:count], *end]}))
 
 
 def chats(memory: Memory) -> list[tuple[str, int]]:
     return [(chat.id.partition("~")[0] + "~" * ("~" in chat.id), chat.messages) for chat in memory.chats()]
 
 
-@pytest.mark.parametrize("sent", [1, 3])
+@pytest.mark.parametrize("sent", [2, 4])
 def test_a_request_that_is_too_late_begins_nothing(memory: Memory, sent: int) -> None:
     ask(memory, caller(memory), 5)
     late = caller(memory)
     late.given_up.set()
     with pytest.raises(MovedOnError):
-        ask(memory, late, sent)
+        ask(memory, late, sent, user("other"))
     assert chats(memory) == [("a", 5)]
-    ask(memory, caller(memory), sent)  # one that somebody waits for asks for another reply: that is a branch
-    assert chats(memory) == [("a", 5), ("a~", sent)]
+    ask(
+        memory, caller(memory), sent, user("other")
+    )  # one that somebody waits for goes on differently: that is a branch
+    assert chats(memory) == [("a", 5), ("a~", sent + 1)]
 
 
 def test_a_request_that_becomes_too_late_leaves_nothing(memory: Memory) -> None:
@@ -46,5 +50,5 @@ def test_a_request_that_becomes_too_late_leaves_nothing(memory: Memory) -> None:
 
     late = Caller("chat a", "a", None, "rolling", None, find)
     with pytest.raises(MovedOnError):
-        ask(memory, late, 1)
+        ask(memory, late, 2, user("other"))
     assert chats(memory) == [("a", 5)]
