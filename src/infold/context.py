@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Container, Sequence
+from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, overload
 
@@ -22,7 +22,12 @@ class Quotation:
 
     seq: int
     text: str
-    why: str
+    reason: Callable[[], str] = field(compare=False, repr=False)
+
+    @property
+    def why(self) -> str:
+        """Why it is quoted; worked out when somebody asks."""
+        return self.reason()
 
 
 class Quotations(Protocol):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Container, Mapping, Sequence
 
@@ -65,9 +66,12 @@ class Quoted:
         return self._tokens[one.seq] * (one.end - one.start) // max(len(text), 1) + _SOURCE
 
     def _quotation(self, one: Shown) -> Quotation:
+        return Quotation(one.seq, one.text, functools.partial(self._why, one))
+
+    def _why(self, one: Shown) -> str:
         own = {term(word) for word in words(one.text)}
         shared = [word for word in self._query.words if term(word) in own]
         reasons = [f"has {', '.join(shared)}"] if shared else ["near in meaning"]
         if one.speaker in self._query.speakers:
             reasons.append(f"said by {one.speaker}")
-        return Quotation(one.seq, one.text, "; ".join(reasons))
+        return "; ".join(reasons)

@@ -9,6 +9,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
 from infold.chat import Chat
@@ -55,7 +56,7 @@ class Service:
         self._slow = ThreadPoolExecutor(_SLOW_THREADS, thread_name_prefix="infold-slow")
         self._chats: OrderedDict[tuple[str, str], Chat] = OrderedDict()
         self._lock = threading.Lock()
-        self._upkeep: asyncio.Task[None] | None = None
+        self._tasks: list[asyncio.Task[None]] = []
         self.tidied = 0.0
         """When answers that are too old to be asked for were last looked for."""
 
@@ -70,13 +71,20 @@ class Service:
         self.keys = Keyring(self.memory)
         self.feed.open(self)
         self.proxy.open()
-        self._upkeep = None if queue else asyncio.create_task(upkeep(self))
+        self._tasks = [asyncio.create_task(self.run_slowly(self._load_embedder))]
+        if not queue:
+            self._tasks.append(asyncio.create_task(upkeep(self)))
+
+    def _load_embedder(self) -> None:
+        """The first question about the past must not wait for it; without it, recall says what is wrong."""
+        with suppress(Exception):
+            self.memory.recaller.embedder.near(["first"])
 
     async def close(self) -> None:
         """Keep the last replies, finish background folds, within the time of grace, and close the database."""
         await self.feed.close()
-        if self._upkeep is not None:
-            self._upkeep.cancel()
+        for task in self._tasks:
+            task.cancel()
         try:
             async with asyncio.timeout(self.settings.grace):
                 await self.proxy.close()
