@@ -34,6 +34,7 @@ ORDER = (
     "recall",
     "recall_ours",
     "recall_speed",
+    "recall_postgres",
     "postgres",
     "proxy",
     "service",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from datetime import date, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from infold.entities import KINDS as ENTITY_KINDS
 from infold.entities import STATUSES, Entity, Mention, key_of, line, resolve
@@ -185,10 +185,6 @@ def _messages(
 ) -> list[Hit]:
     from infold.recaller import text_of
 
-    def allowed(_chats: Any, _seqs: Any, times: Any) -> Any:
-        inside = times >= (-(1 << 62) if since is None else since)
-        return inside if until is None else inside & (times < until)
-
     found = memory.recaller.search(
         query,
         chat=key,
@@ -196,7 +192,8 @@ def _messages(
         at=at,
         asker="user",
         most=limit,
-        allowed=None if since is None and until is None else allowed,
+        since=since,
+        until=until,
     )
     with memory.database.read() as connection:
         names = {

@@ -11,18 +11,20 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from infold.ledger import derived, store
+from infold.ledger import derived, passages, store
 from infold.ledger.derived import BLOCK
 from infold.ledger.query import Connection
 from infold.marks import without_own
 from infold.messages import Message
+from infold.nominating import Nominator, Wanted
+from infold.texts import Texts
 
 if TYPE_CHECKING:
     from infold.context import Quotations
     from infold.ledger.database import Database
     from infold.ledger.rows import ChatRow
     from infold.recall.corpus import Corpus
-    from infold.recall.query import Query
+    from infold.recall.query import Asked, Query
     from infold.recall.rank import Allowed, Ranked
     from infold.recall.segment import Said, Segment
     from infold.recall.vectors import Embedder
@@ -33,8 +35,6 @@ FORMAT = "1"
 """Of blocks, words and passages; another one is made anew."""
 _KEPT = 100_000  # passages kept in memory, over all chats
 _AT_ONCE = 4096  # messages that may be indexed while somebody waits for a context
-_NOTES = 16  # lists of short texts laid out for searching
-_KNOWN = 20_000  # vectors of short texts kept in memory
 
 
 @dataclass(slots=True)
@@ -82,16 +82,16 @@ class Recaller:
     def __init__(self, database: Database, embedder: Callable[[], Embedder], label: str) -> None:
         self._database = database
         self._make = functools.cache(embedder)
-        self.maker = f"{FORMAT}:{label}"
+        self.maker = f"{FORMAT}:{label}{passages.LAID_OUT if database.backend.nominates else ''}"
         self._lock = threading.RLock()
         # Of its own: it is taken by those who hold the database, and whoever has the other may want that.
         self._counting = threading.Lock()
         self._chats: OrderedDict[int, _Kept] = OrderedDict()
         self._words: OrderedDict[int, _Words] = OrderedDict()
         self._users: OrderedDict[tuple[str, str], tuple[tuple[Any, ...], Corpus]] = OrderedDict()
-        self._texts: OrderedDict[str, Any] = OrderedDict()
         self._indexed: dict[int, int] = {}
-        self._notes: OrderedDict[tuple[tuple[str, int], ...], Corpus] = OrderedDict()
+        self._texts = Texts()
+        self.nominator = Nominator(self.maker, self._segment, self._unpacked)
 
     @property
     def embedder(self) -> Embedder:
@@ -112,7 +112,7 @@ class Recaller:
             self._indexed.pop(key, None)
             self._users.clear()
             self._texts.clear()
-            self._notes.clear()
+            self.nominator.forget(key)
         with self._counting:
             self._words.pop(key, None)
 
@@ -127,12 +127,12 @@ class Recaller:
                 if place is None or first is None:
                     return
                 messages = store.messages_between(connection, key, first, first + BLOCK - 1)
-            data = self._segment(messages).to_bytes()
+            made = self._segment(messages)
             with self._database.write() as connection:
                 now = derived.place(connection, key)
                 if now is None or now[0] != place[0]:  # deleted or rewound meanwhile
                     continue
-                derived.put_block(connection, key, first, self.maker, data)
+                self._put(connection, key, first, made)
 
     def behind(self, connection: Connection, key: int, cursor: int) -> bool:
         """Whether complete blocks of folded messages are missing."""
@@ -240,7 +240,11 @@ class Recaller:
             now = derived.place(connection, key)
             if now is not None and now[0] == epoch:
                 derived.drop_block(connection, key, first)
-                derived.put_block(connection, key, first, self.maker, made.to_bytes())
+                self._put(connection, key, first, made)
+
+    def _put(self, connection: Connection, key: int, first: int, made: Segment) -> None:
+        derived.put_block(connection, key, first, self.maker, made.to_bytes())
+        passages.put(connection, key, first, made)
 
     # Searching -----------------------------------------------------------------------------------------
 
@@ -297,21 +301,32 @@ class Recaller:
         at: int = 0,
         asker: str = "",
         most: int = 100,
-        allowed: Allowed | None = None,
+        since: int | None = None,
+        until: int | None = None,
     ) -> Found:
         """The passages of a chat, or of all chats of a user, that answer a question best, with their messages."""
         from infold.recall.pointing import points_at
         from infold.recall.query import read
         from infold.recall.rank import rank
 
+        reads = functools.partial(read, question, at=at, asker=asker)
+        nominated = self.nominator.corpus(
+            self._database, Wanted(chat, user, since, until, reads, self._ask, self._mend)
+        )
         with self._lock:
-            corpus = self._corpus(chat) if chat is not None else self._of_user(user or "")
-            if corpus is None or not corpus.size:
+            if nominated is not None:
+                self._release(chat, user)
+                corpus, query = nominated
+            else:
+                every = self._corpus(chat) if chat is not None else self._of_user(user or "")
+                if every is None:
+                    return Found(None, [], {})
+                corpus, query = every, reads(tuple(every.speakers))
+            if not corpus.size:
                 return Found(None, [], {})
-            query = read(question, tuple(corpus.speakers), at, asker)
             if not points_at(corpus, query, self.embedder):
                 return Found(None, [], {})
-            ranked = rank(corpus, query, self.embedder, most, allowed=allowed)
+            ranked = rank(corpus, query, self.embedder, most, allowed=_between(since, until))
         messages: dict[tuple[int, int], Message] = {}
         with self._database.read() as connection:
             for key in dict.fromkeys(one.chat for one in ranked):
@@ -320,55 +335,33 @@ class Recaller:
                     messages[key, message.seq] = message
         return Found(query, ranked, messages)
 
+    def _release(self, chat: int | None, user: str | None) -> None:
+        """Keep nothing of what has grown so large that the database nominates."""
+        if chat is not None:
+            self._chats.pop(chat, None)
+        else:
+            self._users.pop((self._database.tenant, user or ""), None)
+
+    def _ask(self, query: Query) -> Asked:
+        with self._lock:
+            return query.asked(self.embedder)
+
     def search_texts(
         self, question: str, texts: Sequence[tuple[str, int]], *, at: int = 0, most: int = 100
     ) -> list[tuple[int, float]]:
         """Which of some short texts, each with its time, answer a question best: their numbers and scores."""
-        from infold.recall.corpus import Corpus
-        from infold.recall.pointing import points_at
-        from infold.recall.query import read
-        from infold.recall.rank import rank
-        from infold.recall.segment import Said, segment
-
         with self._lock:
-            key = tuple(texts)
-            corpus = self._notes.get(key)
-            if corpus is None:
-                fresh = list(dict.fromkeys(text for text, _ in texts if text not in self._texts))
-                if fresh:
-                    for text, vector in zip(fresh, self.embedder.embed(fresh), strict=True):
-                        self._texts[text] = vector
-                corpus = self._notes[key] = Corpus()
-                known = _Known(self.embedder, self._texts)
-                made = segment([Said(number, text, "", when) for number, (text, when) in enumerate(texts)], known)
-                corpus.extend(made, alone=True)
-                while len(self._notes) > _NOTES:
-                    self._notes.popitem(last=False)
-            query = read(question, (), at)
-            ranked = rank(corpus, query, self.embedder, most) if points_at(corpus, query, self.embedder) else []
-            while len(self._texts) > _KNOWN:
-                self._texts.popitem(last=False)
-        return [(one.seq, one.score) for one in ranked]
+            return self._texts.search(question, texts, self.embedder, at, most)
 
 
-class _Known:
-    """An embedder that remembers."""
+def _between(since: int | None, until: int | None) -> Allowed | None:
+    """What was said from one moment on, and before another."""
 
-    def __init__(self, embedder: Embedder, known: OrderedDict[str, Any]) -> None:
-        self._embedder = embedder
-        self._known = known
+    def allowed(_chats: Any, _seqs: Any, times: Any) -> Any:
+        inside = times >= (-(1 << 62) if since is None else since)
+        return inside if until is None else inside & (times < until)
 
-    def embed(self, texts: list[str]) -> Any:
-        import numpy as np
-
-        vectors = [self._known.get(text) for text in texts]
-        missing = [at for at, vector in enumerate(vectors) if vector is None]
-        for at, vector in zip(missing, self._embedder.embed([texts[at] for at in missing]), strict=True):
-            vectors[at] = vector
-        return np.stack(vectors) if vectors else self._embedder.embed([])  # type: ignore[arg-type]
-
-    def near(self, words: list[str]) -> list[list[tuple[str, float]]]:
-        return self._embedder.near(words)
+    return None if since is None and until is None else allowed
 
 
 # Words of courtesy: they ask for nothing.

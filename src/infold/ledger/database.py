@@ -16,6 +16,8 @@ class Backend(Protocol):
     name: str
     """For people: without a password."""
     closed: bool
+    nominates: bool
+    """Whether it can say which blocks of recall may answer a question."""
 
     @property
     def read_only(self) -> bool: ...

@@ -6,6 +6,7 @@ from typing import Any
 
 from sqlalchemy import String, and_, bindparam, cast, func, literal, or_, select
 
+from infold.ledger import passages
 from infold.ledger.derived import BLOCK
 from infold.ledger.query import Connection, Query
 from infold.ledger.schema import chats, folds, items, recall_blocks
@@ -16,7 +17,11 @@ NOBODY, OWN, ANYBODY = 0, 1, 2
 """Which chats have a model that writes their summaries: none, those that name one, all."""
 EXTRACTIVE = "extractive"
 
-_blocks = select(func.count()).where(recall_blocks.c.chat == chats.c.key).scalar_subquery()
+_blocks = (
+    select(func.count())
+    .where(recall_blocks.c.chat == chats.c.key, recall_blocks.c.maker.like(bindparam("made")))
+    .scalar_subquery()
+)
 _unread = or_(chats.c.read_to < chats.c.cursor, _blocks * BLOCK <= chats.c.cursor - BLOCK)
 # The triggers have not looked at the newest message yet: `marks` is JSON whose last member is the one they saw last.
 _undecided = chats.c.marks.not_like(literal('%"seen":') + cast(chats.c.last_seq, String) + literal("}"))
@@ -54,5 +59,6 @@ _due = Query(
 
 def due(connection: Connection, *, models: int, after: int = 0, most: int = 500) -> list[tuple[str, str, int]]:
     """Tenant, id and key of chats where something is left to do, whoever's they are. `models` is NOBODY, OWN or ANYBODY."""
-    rows: list[Any] = _due(connection, models=models, after=after, most=most).fetchall()
+    made = passages.pattern(connection)
+    rows: list[Any] = _due(connection, models=models, after=after, most=most, made=made).fetchall()
     return [(tenant, id, key) for tenant, id, key in rows]

@@ -70,6 +70,7 @@ class Postgres:
     """One database of a server; every transaction has a connection of its own."""
 
     read_only = False
+    nominates = True
 
     def __init__(self, url: str, *, create: bool = True) -> None:
         self.name = masked(url).partition("?")[0]

@@ -6,6 +6,7 @@ from typing import Any
 
 from sqlalchemy import Table, bindparam, delete, insert, select
 
+from infold.ledger import passages
 from infold.ledger.query import Connection, Query
 from infold.ledger.schema import (
     Key,
@@ -92,4 +93,5 @@ def copy_chat(connection: Connection, key: int, id: str, epoch: int) -> int:
     made: Any = _copy_chat(connection, of=key, id=id, epoch=epoch).fetchone()
     for query in _copies:
         query(connection, of=key, to=made[0])
+    passages.copy(connection, key, int(made[0]))
     return int(made[0])

@@ -17,7 +17,7 @@ from sqlalchemy import (
     UniqueConstraint,
 )
 
-HEAD = "0006"
+HEAD = "0007"
 """Newest migration; `migrations/versions` holds all of them."""
 
 metadata = MetaData()

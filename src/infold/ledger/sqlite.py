@@ -56,6 +56,8 @@ class SqliteConnection(sqlite3.Connection):
 class Sqlite:
     """One SQLite file, one connection, one writer at a time."""
 
+    nominates = False
+
     def __init__(self, url: str, *, create: bool = True) -> None:
         self.path, self.options = parse_url(url)
         self.name = self.path

@@ -40,10 +40,10 @@ class Corpus:
         self._base = self._settled = -1
         self._everything: Pool | None = None
 
-    def extend(self, found: Segment, chat: int = 0, alone: bool = False) -> None:
+    def extend(self, found: Segment, chat: int = 0, alone: bool = False, apart: bool = False) -> None:
         """Add what was said next in a chat; a chat's segments must come one after the other.
 
-        With `alone`, no passage has neighbours.
+        With `alone`, no passage has neighbours; with `apart`, something between was left out, and a session begins.
         """
         size = len(found.seq)
         if not size:
@@ -59,7 +59,7 @@ class Corpus:
         if alone:
             self._firsts.extend(range(self.size, self.size + size))
         else:
-            self._sessions(found, chat)
+            self._sessions(found, chat, apart)
         new: dict[str, NDArray[Any]] = {
             "chat": np.full(size, chat, np.int64),
             "seq": found.seq.astype(np.int64),
@@ -86,12 +86,13 @@ class Corpus:
         self.size += size
         self._everything = None
 
-    def _sessions(self, found: Segment, chat: int) -> None:
+    def _sessions(self, found: Segment, chat: int, apart: bool) -> None:
         """Note where sessions begin among new passages."""
         size, at = len(found.seq), found.at
         gaps = np.flatnonzero(np.diff(at) >= GAP) + 1
         goes_on = (
             self.size > 0
+            and not apart
             and self["chat"][-1] == chat
             and at[0] - self["at"][-1] < GAP
             and self.size - self._firsts[-1] < LONGEST

@@ -81,6 +81,17 @@ class Segment:
         size = self.vectors.shape[1]
         return _HEAD.pack(zlib.crc32(rest), len(self.terms), len(self.seq), size, len(names)) + rest
 
+    def part(self, start: int, end: int) -> Segment:
+        """Some of its passages, that follow each other."""
+        ends = np.cumsum(self.count, dtype=np.int64)
+        first = int(ends[start - 1]) if start else 0
+        last = int(ends[end - 1]) if end else 0
+        some = slice(start, end)
+        return Segment(
+            self.speakers, self.seq[some], self.start[some], self.end[some], self.at[some], self.speaker[some],
+            self.marks[some], self.count[some], self.terms[first:last], self.vectors[some],
+        )  # fmt: skip
+
     @classmethod
     def from_bytes(cls, data: bytes) -> Segment:
         """A stored segment; ValueError where it is damaged."""

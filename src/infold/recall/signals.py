@@ -154,18 +154,25 @@ def named_times(
     """Said within a time the question names (more for a short one); said in the month after it."""
     inside, later = np.zeros(len(at), np.float32), np.zeros(len(at), np.float32)
     for span in times.spans:
-        start, end = _edges(span)
-        days = (end - start) // _DAY
-        within = (at >= start) & (at < end)
-        inside = np.maximum(inside, within * (1.5 if days < 8 else 1.0 if days < 100 else 0.5))
-        later = np.maximum(later, (at >= end) & (at < end + 30 * _DAY))
-        if days < 8:  # told of within days, or in the same month
-            later = np.maximum(later, 2.0 * ((at >= end) & (at < end + 8 * _DAY)))
+        for start, end, said, told in span_weights(span):
+            within = (at >= start) & (at < end)
+            inside = np.maximum(inside, within * said)
+            later = np.maximum(later, within * told)
     if times.months:
         month = np.array([_month(when) for when in at[first]])[session]
         inside = np.maximum(inside, np.isin(month, times.months))
         later = np.maximum(later, np.isin((month - 2) % 12 + 1, times.months))
     return inside.astype(np.float32), later.astype(np.float32)
+
+
+def span_weights(span: Span) -> list[tuple[int, int, float, float]]:
+    """Times with what it is worth to be said then: within a time that is named, and after it."""
+    start, end = _edges(span)
+    days = (end - start) // _DAY
+    found = [(start, end, 1.5 if days < 8 else 1.0 if days < 100 else 0.5, 0.0), (end, end + 30 * _DAY, 0.0, 1.0)]
+    if days < 8:  # told of within days, or in the same month
+        found.append((end, end + 8 * _DAY, 0.0, 2.0))
+    return found
 
 
 def _edges(span: Span) -> tuple[int, int]:

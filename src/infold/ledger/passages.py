@@ -1,0 +1,199 @@
+"""Statements for passages: what PostgreSQL keeps of each block of recall, to say which blocks may answer a question.
+
+Passages belong to their block and are deleted with it, by the database itself. SQLite has none: there everything is
+searched in memory.
+"""
+
+from __future__ import annotations
+
+import itertools
+import sqlite3
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from infold.ledger.query import Connection
+
+if TYPE_CHECKING:
+    from infold.recall.nominees import Look, Row
+    from infold.recall.segment import Segment
+
+LAID_OUT = "+"
+"""Ends the maker of a block that has passages."""
+NUMBERS = 64
+"""Of a vector, the first so many are kept: those that a first look over a long chat takes in memory too."""
+
+_COLUMNS = """
+    SELECT to_regclass('infold.recall_passages') IS NOT NULL,
+           (SELECT quote_ident(n.nspname)
+              FROM pg_attribute a JOIN pg_type t ON t.oid = a.atttypid JOIN pg_namespace n ON n.oid = t.typnamespace
+             WHERE a.attrelid = to_regclass('infold.recall_passages') AND a.attname = 'vector' AND NOT a.attisdropped)"""
+_CLEAR = """
+    DELETE FROM infold.recall_passages
+     WHERE block = (SELECT key FROM infold.recall_blocks WHERE chat = %(of)s AND first_seq = %(first)s)"""
+_PUT = """
+    INSERT INTO infold.recall_passages (block, place, seq, at, speaker, words{column})
+    SELECT b.key, u.place, u.seq, u.at, u.speaker, u.words::tsvector{value}
+      FROM infold.recall_blocks b,
+           unnest(%(places)s::integer[], %(seqs)s::integer[], %(times)s::bigint[], %(speakers)s::text[],
+                  %(words)s::text[], %(vectors)s::text[]) AS u (place, seq, at, speaker, words, vector)
+     WHERE b.chat = %(of)s AND b.first_seq = %(first)s"""
+_COPY = """
+    INSERT INTO infold.recall_passages (block, place, seq, at, speaker, words{column})
+    SELECT t.key, p.place, p.seq, p.at, p.speaker, p.words{column}
+      FROM infold.recall_blocks b
+      JOIN infold.recall_blocks t ON t.chat = %(to)s AND t.first_seq = b.first_seq
+      JOIN infold.recall_passages p ON p.block = b.key
+     WHERE b.chat = %(of)s"""
+_PLACES = """
+    SELECT c.key, c.epoch, c.last_seq,
+           coalesce(array_agg(b.first_seq ORDER BY b.first_seq) FILTER (WHERE b.key IS NOT NULL), '{{}}')
+      FROM infold.chats c LEFT JOIN infold.recall_blocks b ON b.chat = c.key AND b.maker = %(maker)s
+     WHERE {whose}
+     GROUP BY c.key ORDER BY c.key"""
+_OF_CHAT = "c.key = %(chat)s"
+_OF_USER = 'c.tenant = %(tenant)s AND c."user" = %(user)s'
+_BLOCKS = """
+    SELECT b.chat, b.first_seq, b.data
+      FROM unnest(%(chats)s::bigint[], %(firsts)s::integer[]) AS u (chat, first_seq)
+      JOIN infold.recall_blocks b ON b.chat = u.chat AND b.first_seq = u.first_seq
+     WHERE b.maker = %(maker)s ORDER BY b.chat, b.first_seq"""
+_SPEAKERS = """
+    SELECT b.chat, array_agg(DISTINCT p.speaker)
+      FROM unnest(%(chats)s::bigint[], %(after)s::integer[]) AS u (chat, after)
+      JOIN infold.recall_blocks b ON b.chat = u.chat AND b.first_seq > u.after AND b.maker = %(maker)s
+      JOIN infold.recall_passages p ON p.block = b.key
+     GROUP BY b.chat"""
+# OFFSET 0: the bits and the nearness are worked out once a row, before anything is sorted.
+_LOOK = """
+    SELECT chat, first_seq, stretch, bits, count(*), max(near), sum(near), sum(near * near)
+      FROM (SELECT b.chat, b.first_seq, p.place / {size} AS stretch, {bits} AS bits, {near} AS near
+              FROM infold.recall_blocks b JOIN infold.recall_passages p ON p.block = b.key
+             WHERE b.chat = ANY(%(chats)s) AND b.maker = %(maker)s AND {inside}
+            OFFSET 0) AS looked
+     GROUP BY chat, first_seq, stretch, bits"""
+_LOOKS = {
+    "words": "p.words @@ %({})s::tsquery",
+    "speakers": "p.speaker = ANY(%({})s::text[])",
+    "time": "p.at >= (%({0})s::bigint[])[1] AND p.at < (%({0})s::bigint[])[2]",
+    "months": "p.at <> 0 AND extract(month FROM to_timestamp(least(greatest(p.at, -62135596800000), 253402300799999) "
+    "/ 1000.0) AT TIME ZONE 'UTC') = ANY(%({})s::integer[])",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A chat, and which of its blocks have passages."""
+
+    key: int
+    epoch: int
+    last: int
+    firsts: tuple[int, ...]
+
+
+def pattern(connection: Connection) -> str:
+    """What the maker of a block is like that has all this database can have."""
+    return "%" if isinstance(connection, sqlite3.Connection) else f"%{LAID_OUT}"
+
+
+def put(connection: Connection, key: int, first: int, found: Segment) -> None:
+    """Keep the passages of a block that was written in the same transaction."""
+    if isinstance(connection, sqlite3.Connection):
+        return
+    there, schema = _columns(connection)
+    if not there:
+        return
+    counts = found.count.tolist()
+    terms = [f"{number:08x}" for number in found.terms.tolist()]
+    ends = itertools.accumulate(counts)
+    values = {
+        "of": key,
+        "first": first,
+        "places": list(range(len(counts))),
+        "seqs": found.seq.tolist(),
+        "times": found.at.tolist(),
+        "speakers": [found.speakers[number] for number in found.speaker.tolist()],
+        "words": [" ".join(set(terms[end - count : end])) for end, count in zip(ends, counts, strict=True)],
+        "vectors": [_vector(row) if schema else None for row in found.vectors[:, :NUMBERS].tolist()],
+    }
+    _run(connection, _CLEAR, values)
+    _run(
+        connection,
+        _PUT.format(column=", vector", value=f", u.vector::{schema}.halfvec") if schema else _PUT.format(column="", value=""),
+        values,
+    )  # fmt: skip
+
+
+def copy(connection: Connection, key: int, to: int) -> None:
+    """Give the blocks of a chat that were copied from another one their passages."""
+    if isinstance(connection, sqlite3.Connection):
+        return
+    there, schema = _columns(connection)
+    if there:
+        _run(connection, _COPY.format(column=", vector" if schema else ""), {"of": key, "to": to})
+
+
+def places(connection: Connection, maker: str, *, chat: int | None, user: str | None) -> list[Place] | None:
+    """A chat, or all chats of a user, with their blocks; None where the database has no passages."""
+    if isinstance(connection, sqlite3.Connection) or not _columns(connection)[0]:
+        return None
+    sql = _PLACES.format(whose=_OF_CHAT if chat is not None else _OF_USER)
+    values = {"maker": maker, "chat": chat, "user": user, "tenant": connection.tenant}
+    return [Place(key, epoch, last, tuple(firsts)) for key, epoch, last, firsts in _run(connection, sql, values)]
+
+
+def speakers(connection: Connection, maker: str, after: dict[int, int]) -> dict[int, set[str]]:
+    """Who speaks in the blocks of chats that begin after a position of each."""
+    values = {"maker": maker, "chats": list(after), "after": list(after.values())}
+    return {key: set(names) for key, names in _run(connection, _SPEAKERS, values)}
+
+
+def look(
+    connection: Connection,
+    maker: str,
+    chats: Sequence[int],
+    looks: Sequence[Look],
+    stretch: int,
+    vector: Sequence[float],
+    since: int | None,
+    until: int | None,
+) -> list[Row]:
+    """What the passages of chats have of a question; of nearness nothing, where there are no vectors."""
+    _, schema = _columns(connection)
+    values: dict[str, Any] = {"maker": maker, "chats": list(chats), "since": since, "until": until}
+    bits = ["0::bigint"]
+    for number, one in enumerate(looks):
+        values[f"look{number}"] = one.value
+        bits.append(f"(({_LOOKS[one.kind].format(f'look{number}')})::integer::bigint << {number})")
+    near = "NULL::double precision"
+    if schema:
+        values["vector"] = _vector(vector)
+        near = f"1 - (p.vector OPERATOR({schema}.<=>) %(vector)s::{schema}.halfvec)"
+    inside = [text for text, edge in (("p.at >= %(since)s", since), ("p.at < %(until)s", until)) if edge is not None]
+    sql = _LOOK.format(size=stretch, bits=" | ".join(bits), near=near, inside=" AND ".join(inside) or "true")
+    return list(_run(connection, sql, values))
+
+
+def blocks(connection: Connection, maker: str, wanted: Iterable[tuple[int, int]]) -> list[tuple[int, int, bytes]]:
+    """Some blocks, by their chats and first positions, in order."""
+    chats, firsts = zip(*wanted, strict=True)
+    return list(_run(connection, _BLOCKS, {"maker": maker, "chats": list(chats), "firsts": list(firsts)}))
+
+
+def _vector(row: Sequence[float]) -> str | None:
+    """The first numbers of a vector, as PostgreSQL reads them; nothing has no direction."""
+    numbers = [*row[:NUMBERS], *[0] * (NUMBERS - len(row))]
+    return str(numbers) if any(numbers) else None
+
+
+def _columns(connection: Connection) -> tuple[bool, str | None]:
+    """Whether there are passages; and the schema of the type of their vectors, where they have any.
+
+    Asked anew each time: an administrator may add or drop the extension.
+    """
+    found: tuple[bool, str | None] = _run(connection, _COLUMNS, {}).fetchone()
+    return found
+
+
+def _run(connection: Any, sql: str, values: dict[str, Any]) -> Any:
+    return connection.execute(sql, values, binary=True)
