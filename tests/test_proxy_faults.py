@@ -9,6 +9,7 @@ import socket
 import sqlite3
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import httpx2
@@ -148,8 +149,10 @@ def test_an_upstream_that_says_nothing_after_its_head_or_rubbish(tmp_path: Path)
         writer.write(answers[at])
         await writer.drain()
         if at == 0:
-            await asyncio.sleep(3)
+            await reader.read()  # until the other side has had enough
         writer.close()
+        with suppress(OSError):
+            await writer.wait_closed()
 
     async def talk() -> None:
         rubbish = await asyncio.start_server(served, "127.0.0.1", 0)

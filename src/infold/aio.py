@@ -66,6 +66,7 @@ class AsyncMemory:
         clock: Callable[[], int] | None = None,
         ids: Callable[[], str] | None = None,
         create: bool = True,
+        queue: bool = False,
     ) -> None:
         self._open = functools.partial(
             Memory,
@@ -77,6 +78,7 @@ class AsyncMemory:
             clock=clock,
             ids=ids,
             create=create,
+            queue=queue,
         )
         self._memory: Memory | None = None
         self._hop = _Hop()
@@ -229,6 +231,7 @@ class AsyncChat(_Knowing):
         created_at: int | str | datetime | None = None,
         model_variant: str | None = None,
         repair: bool = False,
+        fold: bool = True,
     ) -> Message: ...
 
     @overload
@@ -239,6 +242,7 @@ class AsyncChat(_Knowing):
         created_at: int | str | datetime | None = None,
         model_variant: str | None = None,
         repair: bool = False,
+        fold: bool = True,
     ) -> list[Message]: ...
 
     async def add(
@@ -249,10 +253,13 @@ class AsyncChat(_Knowing):
         created_at: int | str | datetime | None = None,
         model_variant: str | None = None,
         repair: bool = False,
+        fold: bool = True,
     ) -> Message | list[Message]:
         """See `Chat.add`."""
         add: Callable[..., Message | list[Message]] = self._chat.add
-        return await self._hop(add, message, id=id, created_at=created_at, model_variant=model_variant, repair=repair)
+        return await self._hop(
+            add, message, id=id, created_at=created_at, model_variant=model_variant, repair=repair, fold=fold
+        )
 
     async def context(
         self,
@@ -262,6 +269,7 @@ class AsyncChat(_Knowing):
         tools: Sequence[Mapping[str, Any]] | None = None,
         reserve_output: int = 0,
         sources: Sequence[str] | None = None,
+        upto: int | None = None,
     ) -> Context:
         """See `Chat.context`."""
         return await self._hop(
@@ -271,6 +279,7 @@ class AsyncChat(_Knowing):
             tools=tools,
             reserve_output=reserve_output,
             sources=sources,
+            upto=upto,
         )
 
     async def recall(

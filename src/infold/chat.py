@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, overload
 
@@ -190,11 +191,13 @@ class Chat(Remembering, Changing):
         tools: Sequence[Mapping[str, Any]] | None = None,
         reserve_output: int = 0,
         sources: Sequence[str] | None = None,
+        upto: int | None = None,
     ) -> Context:
         """The request to send next, within `max_tokens` less `reserve_output`.
 
         The question is the last user message, or `query`, which is not stored. `tools` are the definitions you will send
-        along; `sources` are retrieved texts, best first.
+        along; `sources` are retrieved texts, best first. With `upto`, as if the chat ended at this position, which must not be
+        folded yet.
         """
         if max_tokens is not None:
             check_budget(max_tokens)
@@ -207,6 +210,10 @@ class Chat(Remembering, Changing):
             self._note_tools(tool_tokens)
         with self.reading() as (connection, state):
             view = state.view(() if question else asked(connection, state))
+            if upto is not None and upto < state.row.last_seq:
+                if upto < state.row.cursor:
+                    raise MovedOnError(f"message {upto} of chat {self.id!r} is folded already")
+                view = replace(view, messages=tuple(m for m in view.messages if m.seq <= upto))
             policy, window, tokenizer = state.policy, state.context_window, state.tokenizer
             budget = max_tokens or min(policy.budget or int(policy.budget_share * window), window)
             budget = check_budget(budget - reserve_output, "max_tokens less reserve_output")
@@ -216,7 +223,7 @@ class Chat(Remembering, Changing):
             if ask is not None and policy.entities and (asks_back or not policy.recall_cap):
                 view = self.related(connection, state, view, ask.text, named=asks_back)
         if ask is not None and asks_back:
-            view = self.answers(view, ask, budget)
+            view = self.answers(view, ask, budget, upto)
         context = assemble_for(tokenizer, view, budget, query=question, tools=tools, sources=sources or ())
         if log.isEnabledFor(logging.DEBUG):
             reports.log_trimmed(self.id, context)

@@ -135,8 +135,8 @@ class Remembering(Handle):
         asks, past = _asking(question)
         return bool(asks) and self._memory.recaller.rare(connection, state.row, asks) > (0 if past else 1)
 
-    def answers(self, view: View, question: Message, budget: int) -> View:
-        """A view with what earlier messages say to a question."""
+    def answers(self, view: View, question: Message, budget: int, upto: int | None = None) -> View:
+        """A view with what earlier messages say to a question; none after `upto`."""
         most = min(_MOST_FOUND, max(_FEWEST_FOUND, budget // _SHORTEST)) + len(view.messages)
         try:
             found = self._memory.recaller.search(
@@ -149,6 +149,8 @@ class Remembering(Handle):
         except EmbedderError as error:  # a server's: the context goes without
             log.warning("nothing is recalled for chat %s: %s", self.id, error)
             return view
+        if upto is not None:
+            found = replace(found, ranked=[one for one in found.ranked if one.seq <= upto])
         return replace(view, recalled=found.quoted())
 
     def related(self, connection: Connection, state: State, view: View, question: str, named: bool) -> View:

@@ -20,7 +20,7 @@ from starlette.datastructures import Headers
 from starlette.routing import Route
 from yarl import URL
 
-from infold.errors import InfoldError, MessageError
+from infold.errors import InfoldError, MessageError, MovedOnError
 from infold.models import prices
 from infold.models.spec import Model
 from infold.service.keys import PREFIX
@@ -209,8 +209,12 @@ class Proxy:
             if plain and state.unfolded_tokens + reserved + tools_tokens(asked.tools) < budget:
                 return place, None
         reserved = max(0, min(reserved, budget - _FEWEST))
-        place = apart(place)
-        context = place.chat.context(max_tokens=budget, tools=list(asked.tools) or None, reserve_output=reserved)
+        tools = list(asked.tools) or None
+        try:
+            context = place.chat.context(max_tokens=budget, tools=tools, reserve_output=reserved, upto=place.seq)
+        except MovedOnError:  # sent once more, and folded since
+            place = apart(place)
+            context = place.chat.context(max_tokens=budget, tools=tools, reserve_output=reserved)
         if [identity(message) for message in context.shown()] == [identity(message) for message in asked.messages]:
             return place, None
         return place, api.write(body, context)

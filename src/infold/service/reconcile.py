@@ -72,8 +72,6 @@ class Place:
     """Whether the request has the chat from its first message on."""
     conversation: str | None
     """What the upstream calls the chat, where it keeps the history."""
-    repeated: bool = False
-    """Whether the chat goes on after it: the same request was there before. Only another reply makes that a branch."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +112,7 @@ def receive(memory: Memory, caller: Caller, asked: Asked) -> Place:
         if found.fork and not new:
             with memory.database.read() as connection:
                 digest = _digest_at(connection, chat, caller.scope, seq)
-            return Place(memory, chat, seq, digest, caller.scope, found.whole, asked.conversation, repeated=True)
+            return Place(memory, chat, seq, digest, caller.scope, found.whole, asked.conversation)
         if found.fork:
             chat = branch(memory, chat.id, seq, _branch_id(chat.id), check=caller.check)
         noting = _Noting(chat, caller.scope, seq, asked.conversation)
@@ -126,10 +124,8 @@ def receive(memory: Memory, caller: Caller, asked: Asked) -> Place:
 
 def apart(place: Place) -> Place:
     """The same place in a chat that ends there, so that nothing said later is seen."""
-    if not place.repeated:
-        return place
     chat = branch(place.memory, place.chat.id, place.seq, _branch_id(place.chat.id))
-    return replace(place, chat=chat, repeated=False)
+    return replace(place, chat=chat)
 
 
 def settle(place: Place, reply: Reply) -> Chat:

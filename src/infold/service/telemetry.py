@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import logging
 import sys
@@ -55,6 +56,11 @@ class TextLines(logging.Formatter):
 
     def __init__(self) -> None:
         super().__init__("%(asctime)s %(levelname)-7s %(message)s")
+
+    def format(self, record: logging.LogRecord) -> str:
+        own = copy.copy(record)
+        own.exc_text = None  # another handler's words for the error, text and all
+        return super().format(own)
 
     def formatException(self, ei: Any) -> str:  # noqa: N802 — the name is logging's
         kind, _, trace = ei
