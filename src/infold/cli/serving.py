@@ -60,6 +60,7 @@ def serve(
     config: Config = None,
 ) -> None:
     """Serve the HTTP API, and the proxy where there is an upstream. `infold config` shows all settings."""
+    _calculate_alone()
     settings = ServiceSettings.resolve(
         config=config, host=host, port=port, database=database, upstream=upstream, model=model, preset=preset,
         anthropic_upstream=anthropic_upstream, context_window=context_window, workers=workers,
@@ -92,6 +93,7 @@ def worker(
     config: Config = None,
 ) -> None:
     """Do the folding and the retention of a service, beside `infold serve`; as many of these as are needed."""
+    _calculate_alone()
     settings = ServiceSettings.resolve(
         config=config, database=database, model=model, log_level=log_level, log_format=log_format
     )
@@ -144,6 +146,12 @@ def _has_keys(settings: ServiceSettings) -> bool:
 
     with Memory(settings.database, model=()) as memory, memory.database.read() as connection:
         return service.any_key(connection)
+
+
+def _calculate_alone() -> None:
+    """Small sums take longer on several cores than on one, and keep the others from other requests."""
+    for name, value in (("OPENBLAS_NUM_THREADS", "1"), ("TOKENIZERS_PARALLELISM", "false")):
+        os.environ.setdefault(name, value)  # read when numpy and the embedder are loaded
 
 
 def _listening(settings: ServiceSettings) -> socket.socket:
