@@ -60,10 +60,10 @@ async def contexts(served: Served, chats: int, seconds: float) -> tuple[list[flo
                 raise RuntimeError(f"status {status}: {answer[:300]!r}")
             spent.append(1e3 * (time.perf_counter() - began))
 
-    for warm in (True, False):
+    for _ in range(2):
         spent.clear()
         start, cpu = time.perf_counter(), served.cpu
-        end = start + seconds  # as long before: every chat is opened once, and that is not what is asked
+        end = start + seconds  # the first time round every chat is opened, which is not what is asked
         await asyncio.gather(*(asks() for _ in range(CONNECTIONS)))
     lines.close()
     return spent, time.perf_counter() - start, served.cpu - cpu
