@@ -370,11 +370,6 @@ _made = Query(
 _place = Query(
     select(chats.c.epoch, chats.c.last_seq, chats.c.cursor, chats.c.id).where(chats.c.key == P("of")), lock=True
 )
-_one = Query(
-    select(
-        messages.c.content, messages.c.body, messages.c.role, messages.c.id, messages.c.tokens, messages.c.created_at
-    ).where(messages.c.chat == P("of"), messages.c.seq == P("seq"))
-)
 _chats_of_user = Query(select(chats.c.key).where(_OURS, chats.c.user == P("of")).order_by(chats.c.key))
 
 
