@@ -80,8 +80,8 @@ class _Draft(Layout):
     def _wanted(self, room: int) -> int:
         """Tokens of the quotations that would fill a room, if nothing else were shown."""
         assert self.view.recalled is not None
-        text, _ = self.view.recalled.pack(room - MESSAGE_OVERHEAD, (), self.budget > PLENTY)
-        return MESSAGE_OVERHEAD + count(text) if text else 0
+        tokens = self.view.recalled.tokens(room - MESSAGE_OVERHEAD, self.budget > PLENTY)
+        return MESSAGE_OVERHEAD + tokens if tokens else 0
 
     def quote(self) -> None:
         """Fill the room that is kept with what earlier messages say."""
@@ -94,7 +94,8 @@ class _Draft(Layout):
         room = min(room, self.policy.recall_cap) - MESSAGE_OVERHEAD
         if room >= LEAST_RECALL:
             visible = {m.seq for m in self._spoken() if m.seq}
-            self.quoted, self.quotations = self.view.recalled.pack(room, visible, self.budget > PLENTY)
+            packed = self.view.recalled.pack(room, visible, self.budget > PLENTY)
+            self.quoted, self.quoted_tokens, self.quotations = packed
 
     def trim(self) -> None:
         """Let sections give way in the policy's order until the rest fits."""

@@ -38,9 +38,13 @@ class Quotations(Protocol):
         """Whether the best of them is probably what is asked for."""
         ...
 
-    def pack(self, room: int, visible: Container[int], sure: bool = False) -> tuple[str, list[Quotation]]:
-        """As much as fits so many tokens, as text and piece by piece; nothing that is visible anyway. With `sure`, nothing
-        that is far behind the best."""
+    def pack(self, room: int, visible: Container[int], sure: bool = False) -> tuple[str, int, list[Quotation]]:
+        """As much as fits so many tokens, as text, its tokens, and piece by piece; nothing that is visible anyway. With
+        `sure`, nothing that is far behind the best."""
+        ...
+
+    def tokens(self, room: int, sure: bool = False) -> int:
+        """What `pack` would take if nothing else were visible, about."""
         ...
 
 

@@ -34,7 +34,7 @@ class Layout:
         self.sources = [f"[{at}] {text}" for at, text in enumerate(sources, 1)]
         self.related = list(view.related)
         self.kept = 0  # tokens kept free for quotations, then those of the quotations
-        self.quoted = ""
+        self.quoted, self.quoted_tokens = "", 0
         self.quotations: list[Quotation] = []
         self.fixed = REQUEST_OVERHEAD + tools_tokens
         if "policy" in self.policy.order:
@@ -161,10 +161,11 @@ class Layout:
             if self.bridged is None:
                 return []
             return [bridge_message(self.bridged, self._hidden(), self.reserve, self.view.cache)]
+        if section == "recalled":
+            return [system_message(self.quoted, MESSAGE_OVERHEAD + self.quoted_tokens)] if self.quoted else []
         text = {
             "policy": POLICY_SNIPPET,
             "system": self.view.system or "",
-            "recalled": self.quoted,
             "entities": self._related_text(),
             "sources": self._sources_text(),
         }[section]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,7 @@ LONGEST = 64
 COARSE = 64
 """Numbers of a vector that a first look over a long chat takes: the first ones carry most."""
 _AS_FLOATS = 16384  # so many vectors are kept ready for use, at four times the memory
+_NOBODY = np.zeros(0, np.int32)
 _SMALL = 512
 _STEP = 16
 
@@ -144,14 +145,16 @@ class Corpus:
     def holders(self, numbers: Sequence[int]) -> list[NDArray[np.int32]]:
         """For each term, the passages with it, one as often as it holds it."""
         wanted = np.array(numbers, np.uint32)  # of the same type as what is searched, or all of it is converted
-        found: list[NDArray[np.int32]] = []
-        bounds = [
-            (np.searchsorted(terms, wanted, "left"), np.searchsorted(terms, wanted, "right"))
-            for terms in (self._terms, self._tail_terms)
-        ]
-        for low, high, more, most in zip(*bounds[0], *bounds[1], strict=True):
-            held = self._holder[low:high]
-            found.append(np.concatenate((held, self._tail_holder[more:most])) if most > more else held)
+        found = [_NOBODY] * len(wanted)  # most words near in meaning stand nowhere
+        for terms, holder in ((self._terms, self._holder), (self._tail_terms, self._tail_holder)):
+            if not len(terms):
+                continue
+            low = np.searchsorted(terms, wanted, "left")
+            there = np.flatnonzero(terms[np.minimum(low, len(terms) - 1)] == wanted)
+            high = np.searchsorted(terms, wanted[there], "right")
+            for at, start, end in zip(there.tolist(), low[there].tolist(), high.tolist(), strict=True):
+                held = holder[start:end]
+                found[at] = np.concatenate((found[at], held)) if len(found[at]) else held
         return found
 
     def everything(self) -> Pool:
@@ -246,10 +249,19 @@ class Pool:
     def holders(self, numbers: Sequence[int]) -> tuple[list[NDArray[np.int32]], list[int]]:
         """For each term, the passages with it, one as often as it holds it; and how many of the whole corpus do."""
         every = self.corpus.holders(numbers)
-        if self._where is None:
-            return every, [distinct(held) for held in every]
-        inside = [self._where[held] for held in every]
-        return [held[held >= 0] for held in inside], [distinct(held) for held in every]
+        return [self._inside(held) for held in every], [distinct(held) for held in every]
+
+    def having(self, numbers: Sequence[int]) -> Iterator[tuple[int, NDArray[np.int32]]]:
+        """Those of the terms that stand anywhere: which of them, and the passages with it."""
+        for at, held in enumerate(self.corpus.holders(numbers)):
+            if len(held):
+                yield at, self._inside(held)
+
+    def _inside(self, held: NDArray[np.int32]) -> NDArray[np.int32]:
+        if self._where is None or not len(held):
+            return held
+        inside = self._where[held]
+        return inside[inside >= 0]
 
     def before(self, values: Floats) -> Floats:
         """Each passage's value of the one before it in its session, else 0; along the last axis."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -55,42 +56,49 @@ def pack(
 ) -> list[Shown]:
     """The messages to show within a budget, oldest first; `texts` holds the ranked messages by `seq`.
 
-    Never more than the budget, as `count` counts what `render` writes. A text that repeats another is shown once. `size`
-    tells what a line takes about, where that is known without counting.
+    Never more than the budget, as `measured` counts. A text that repeats another is shown once. `size` tells what a line
+    takes about, where that is known without counting.
     """
     fresh = _unlike(ranked[: max(_FEWEST, budget // _SHORTEST)], texts)
     if not fresh or budget <= 0:
         return []
     sizes = map(size, fresh) if size else (count(_alone(item, texts) + "\n") for item in fresh)
-    cost = np.fromiter(sizes, np.float64, len(fresh))
-    value = np.array([item.score for item in fresh]) - THRIFT * np.log(cost + 1)
-    value[:SURE] += _AHEAD
-    places = {item.place: at for at, item in enumerate(fresh)}
-    header = count("2000-01-01:\n")
-    chosen: list[int] = []
+    choice = _Choice(fresh, np.fromiter(sizes, np.float64, len(fresh)), count("2000-01-01:\n"))
+    shown: list[Shown] = []
     room = float(budget)
-    for _ in range(_PASSES):  # lines counted one by one take more than together: fill what is left
-        added = _fill(fresh, cost, value, places, chosen, room, header)
-        if not added:
+    for _ in range(_PASSES):  # what lines take is known about: fill what is left
+        if not choice.fill(room):
             break
-        chosen += added
-        while chosen and (taken := count(render(_joined(fresh, chosen, texts)))) > budget:
-            chosen.pop()
+        shown = _joined(fresh, choice.chosen, texts)
+        while (taken := measured(shown, count)) > budget:
+            choice.chosen.pop()
+            shown = _joined(fresh, choice.chosen, texts)
         room = float(budget - taken)
-    return _joined(fresh, chosen, texts)
+    return shown
+
+
+def measured(shown: Sequence[Shown], count: Callable[[str], int]) -> int:
+    """What `render` writes as `count` counts it, line by line: tokens do not join across the start of such a line."""
+    lines = _lines(shown)
+    return sum(count(f"{line}\n") for line in lines[:-1]) + count(lines[-1]) if lines else 0
 
 
 def render(shown: Sequence[Shown]) -> str:
     """What is shown as text: a line a message, under the day it was said."""
+    return "\n".join(_lines(shown))
+
+
+def _lines(shown: Sequence[Shown]) -> list[str]:
     lines: list[str] = []
-    today = ""
+    today: int | None = None
     for item in shown:
-        day = _day(item.at)
+        day = item.at // _DAY if item.at else None
         if day != today:
-            lines.append(f"{day}:" if day else "undated:")
+            name = _day(item.at)
+            lines.append(f"{name}:" if name else "undated:")
             today = day
-        lines.append(_line(item))
-    return "\n".join(lines)
+        lines.append(line_of(item))
+    return lines
 
 
 def _unlike(ranked: Sequence[Ranked], texts: Mapping[int, str]) -> list[Ranked]:
@@ -107,45 +115,60 @@ def _unlike(ranked: Sequence[Ranked], texts: Mapping[int, str]) -> list[Ranked]:
     return kept
 
 
-def _fill(
-    ranked: list[Ranked],
-    cost: Numbers,
-    value: Numbers,
-    places: Mapping[int, int],
-    chosen: list[int],
-    room: float,
-    header: int,
-) -> list[int]:
-    """What to add to the chosen ones, most valuable first."""
-    value = np.where(cost > room, -math.inf, value)
-    days = {ranked[at].at // _DAY for at in chosen}
-    sessions = np.array([item.session for item in ranked])
-    added: list[int] = []
+class _Choice:
+    """Which of the ranked ones to show, most valuable first."""
 
-    def take(at: int) -> None:
-        value[at] = -math.inf
-        value[sessions == ranked[at].session] -= SPREAD
-        for place in (ranked[at].place - 1, ranked[at].place + 1):
-            near = places.get(place)
-            if near is not None and ranked[near].session == ranked[at].session:
-                value[near] += TOGETHER
+    def __init__(self, ranked: list[Ranked], cost: Numbers, header: int) -> None:
+        self._ranked, self._cost, self._header = ranked, cost, header
+        self.chosen: list[int] = []
+        self._value = np.array([item.score for item in ranked]) - THRIFT * np.log(cost + 1)
+        self._value[:SURE] += _AHEAD
+        self._places = {item.place: at for at, item in enumerate(ranked)}
+        self._session: dict[int, list[int]] = {}
+        for at, item in enumerate(ranked):
+            self._session.setdefault(item.session, []).append(at)
 
-    for at in chosen:
-        take(at)
-    while True:
-        at = int(np.argmax(value))  # the first of equals: the better ranked
-        if value[at] == -math.inf:
-            return added
-        day = ranked[at].at // _DAY
-        price = cost[at] + (0 if day in days else header)
-        if price > room:
-            value[at] = -math.inf
-            continue
-        room -= price
-        days.add(day)
-        added.append(at)
-        take(at)
+    def fill(self, room: float) -> bool:
+        """Choose more, as far as there is room; whether anything was."""
+        cost, ranked, chosen = self._cost, self._ranked, self.chosen
+        value = self._left()
         value[cost > room] = -math.inf
+        if not chosen and cost.sum() + self._header * len({item.at // _DAY for item in ranked}) <= room:
+            chosen.extend(np.argsort(-value, kind="stable").tolist())  # all of it fits
+            return True
+        days = {ranked[at].at // _DAY for at in chosen}
+        before = len(chosen)
+        while True:
+            at = int(value.argmax())  # the first of equals: the better ranked
+            if value[at] == -math.inf:
+                return len(chosen) > before
+            day = ranked[at].at // _DAY
+            price = cost[at] + (0 if day in days else self._header)
+            if price > room:
+                value[cost > room] = value[at] = -math.inf
+                continue
+            room -= price
+            days.add(day)
+            chosen.append(at)
+            value[self._session[ranked[at].session]] -= SPREAD
+            self._take(at, value)
+
+    def _left(self) -> Numbers:
+        """What the others are worth beside the chosen ones."""
+        value = self._value.copy()
+        for session, number in Counter(self._ranked[at].session for at in self.chosen).items():
+            value[self._session[session]] -= number * SPREAD
+        for at in self.chosen:
+            self._take(at, value)
+        return value
+
+    def _take(self, at: int, value: Numbers) -> None:
+        value[at] = -math.inf
+        one = self._ranked[at]
+        for place in (one.place - 1, one.place + 1):
+            near = self._places.get(place)
+            if near is not None and self._ranked[near].session == one.session:
+                value[near] += TOGETHER
 
 
 def _joined(ranked: list[Ranked], chosen: Sequence[int], texts: Mapping[int, str]) -> list[Shown]:
@@ -182,7 +205,8 @@ def _alone(item: Ranked, texts: Mapping[int, str]) -> str:
     return _written(item.seq, item.speaker, part, len(part) == len(text))
 
 
-def _line(item: Shown) -> str:
+def line_of(item: Shown) -> str:
+    """A message as it is shown."""
     return _written(item.seq, item.speaker, item.text, item.whole)
 
 

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import functools
-import math
 from collections.abc import Container, Mapping, Sequence
 
 from infold.context import Quotation
 from infold.marks import RECALL_END, RECALL_HEADER
-from infold.recall.pack import Shown, pack, render
+from infold.recall.pack import Shown, line_of, measured, pack, render
 from infold.recall.query import Query
 from infold.recall.rank import Ranked
 from infold.recall.words import term, words
-from infold.tokens import count
+from infold.tokens import count_cached
 
 _FAR = 7.0  # what is a thousand times less likely than the best is not worth its tokens
 _LIKELY = 4.5  # nearly all questions about a chat find better; half of those about other things do not
@@ -22,8 +21,17 @@ _END = f"\n{RECALL_END}"
 
 def _framed(shown: Sequence[Shown]) -> str:
     """Quotations with their heading; and an end, where somebody's lines could not be told from what comes after."""
-    several = any("\n" in one.text for one in shown)
-    return f"{RECALL_HEADER}\n{render(shown)}{_END if several else ''}"
+    return f"{RECALL_HEADER}\n{render(shown)}{_END if _several(shown) else ''}"
+
+
+def _tokens(shown: Sequence[Shown]) -> int:
+    """Tokens of `_framed`."""
+    end = count_cached(f"{line_of(shown[-1])}{_END}") - count_cached(line_of(shown[-1])) if _several(shown) else 0
+    return count_cached(f"{RECALL_HEADER}\n") + measured(shown, count_cached) + end
+
+
+def _several(shown: Sequence[Shown]) -> bool:
+    return any("\n" in one.text for one in shown)
 
 
 class Quoted:
@@ -46,19 +54,33 @@ class Quoted:
         """Whether the best of them is probably what is asked for."""
         return bool(self._ranked) and self._ranked[0].score >= _LIKELY
 
-    def pack(self, room: int, visible: Container[int], sure: bool = False) -> tuple[str, list[Quotation]]:
-        """As much as fits so many tokens, as text and piece by piece; nothing that is visible anyway. With `sure`, nothing
-        that is far behind the best."""
-        least = self._ranked[0].score - (_FAR if sure else math.inf) if self._ranked else 0.0
-        ranked = [one for one in self._ranked if one.score >= least and one.seq not in visible]
-        frame = count(f"{RECALL_HEADER}\n") + 1  # tokens may fall otherwise where texts meet
-        shown = pack(ranked, self._texts, room - frame, count, self._size)
-        text = _framed(shown)
-        while shown and count(text) > room:
+    def pack(self, room: int, visible: Container[int], sure: bool = False) -> tuple[str, int, list[Quotation]]:
+        """As much as fits so many tokens, as text, its tokens, and piece by piece; nothing that is visible anyway. With
+        `sure`, nothing that is far behind the best."""
+        shown = self._shown(room, visible, sure)
+        return (_framed(shown), _tokens(shown), [self._quotation(one) for one in shown]) if shown else ("", 0, [])
+
+    def tokens(self, room: int, sure: bool = False) -> int:
+        """What `pack` would take if nothing else were visible, about."""
+        if sum(map(self._size, self._near(sure))) > room:
+            return room
+        shown = self._shown(room, (), sure)
+        return _tokens(shown) if shown else 0
+
+    def _near(self, sure: bool) -> Sequence[Ranked]:
+        """Those that are not far behind the best."""
+        if not sure or not self._ranked:
+            return self._ranked
+        least = self._ranked[0].score - _FAR
+        return [one for one in self._ranked if one.score >= least]
+
+    def _shown(self, room: int, visible: Container[int], sure: bool) -> list[Shown]:
+        ranked = [one for one in self._near(sure) if one.seq not in visible]
+        shown = pack(ranked, self._texts, room - count_cached(f"{RECALL_HEADER}\n"), count_cached, self._size)
+        while shown and _tokens(shown) > room:
             worst = min(shown, key=lambda one: (one.score, -one.seq))
             shown = [one for one in shown if one is not worst]
-            text = _framed(shown)
-        return (text, [self._quotation(one) for one in shown]) if shown else ("", [])
+        return shown
 
     def _size(self, one: Ranked) -> int:
         """Tokens of a line, about: of a whole message they are known."""

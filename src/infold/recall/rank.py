@@ -95,7 +95,8 @@ def _promising(corpus: Corpus, asked: Asked, allowed: Allowed | None) -> Pool:
     for (weight, at, _), places in zip(
         asked.others, corpus.holders([number for *_, number in asked.others]), strict=True
     ):
-        near[at, places] = weight / 2
+        if len(places):
+            near[at, places] = weight / 2
     together = np.zeros(len(firsts))
     for at, places in enumerate(held):
         near[at, places] = 1

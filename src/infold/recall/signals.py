@@ -64,9 +64,8 @@ def _lexical(pool: Pool, asked: Asked) -> dict[str, Floats]:
     holders, held = pool.holders(asked.terms)
     for at, places in enumerate(holders):
         np.add.at(holds[at], places, 1)
-    for (weight, at, _), places in zip(
-        asked.others, pool.holders([number for *_, number in asked.others])[0], strict=True
-    ):
+    for other, places in pool.having([number for *_, number in asked.others]):
+        weight, at, _ = asked.others[other]
         near[at, places] = weight
     has = np.minimum(holds, 1)
     df = np.array(held, np.float64)

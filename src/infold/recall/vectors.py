@@ -55,17 +55,20 @@ class WordLlamaEmbedder:
         root.setLevel(before[0])
         root.handlers[:] = before[1]
         folder = Path(wordllama.__file__).parent
-        self._model: Any = wordllama.WordLlama.load(cache_dir=folder, disable_download=True)
+        model: Any = wordllama.WordLlama.load(cache_dir=folder, disable_download=True)
+        self._tokenizer: Any = model.tokenizer
+        self._tokenizer.no_padding()
+        self._pieces: Floats = model.embedding
         self._found: dict[str, list[tuple[str, float]]] = {}
 
     def embed(self, texts: list[str]) -> Floats:
-        """One row a text; an empty text is a row of zeros."""
-        if not texts:
-            return np.zeros((0, self._model.embedding.shape[1]), np.float32)
-        found = np.asarray(self._model.embed(texts), np.float32)
-        empty = [at for at, text in enumerate(texts) if not text.strip()]
-        found[empty] = 0
-        return np.nan_to_num(found)
+        """One row a text, the mean of its pieces; an empty text is a row of zeros."""
+        found = np.zeros((len(texts), self._pieces.shape[1]), np.float32)
+        pieces = self._tokenizer.encode_batch_fast(texts, add_special_tokens=False)
+        for row, text, piece in zip(found, texts, pieces, strict=True):
+            if text.strip():  # of blanks alone there are pieces, too
+                row[:] = self._pieces[piece.ids].sum(axis=0) / np.float32(len(piece.ids))
+        return found
 
     def near(self, words: list[str]) -> list[list[tuple[str, float]]]:
         """Whole words of the vocabulary near each word."""
@@ -85,10 +88,10 @@ class WordLlamaEmbedder:
     @functools.cached_property
     def _vocabulary(self) -> tuple[list[str], Floats, Floats]:
         """The whole words the model knows, their vectors around their middle, and that middle."""
-        every: dict[str, int] = self._model.tokenizer.get_vocab()
+        every: dict[str, int] = self._tokenizer.get_vocab()
         whole = sorted(
             (piece[1:], at) for piece, at in every.items() if piece[0] == "▁" and piece[1:].islower() and len(piece) > 3
         )
-        vectors = np.asarray(self._model.embedding, np.float32)[[at for _, at in whole]]
+        vectors = self._pieces[[at for _, at in whole]]
         middle = vectors.mean(axis=0)
         return [word for word, _ in whole], unit(unit(vectors - middle)[:, : self._NUMBERS]), middle
