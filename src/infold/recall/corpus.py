@@ -19,6 +19,10 @@ LONGEST = 64
 COARSE = 64
 """Numbers of a vector that a first look over a long chat takes: the first ones carry most."""
 _AS_FLOATS = 16384  # so many vectors are kept ready for use, at four times the memory
+_AT_ONCE = 8192
+_MEASURES = ("common", "length", "window")
+"""How near a passage's vector is to the middle; its length once the middle is taken off, and that of its window: a passage
+and half of each neighbour."""
 _NOBODY = np.zeros(0, np.int32)
 _SMALL = 512
 _STEP = 16
@@ -128,9 +132,51 @@ class Corpus:
             vectors = self["vector"][:base].astype(np.float32) * self["scale"][:base, None]
             self.middle = np.round(vectors.mean(axis=0, dtype=np.float64), 7).astype(np.float32)
             self._rare = self._rarity(flat[: ends[base]], counts[:base])
+            for name in _MEASURES:
+                self._columns[name] = _Column(np.float32)
         tail = flat[ends[base] :]
         self._tail_terms, self._tail_holder = _sorted(tail, counts[base:], base)
         self._rarities = np.concatenate((self._rare, self._rarity(tail, counts[base:])))
+        self._measure()
+
+    def _measure(self) -> None:
+        """Note of each new passage how near it is to the middle, and its length and that of its window without it."""
+        firsts = self.firsts
+        known = len(self["common"])
+        start = int(firsts[np.searchsorted(firsts, known - 1, "right") - 1]) if known else 0  # its session has grown
+        while start < self.size:
+            after = np.searchsorted(firsts, start + _AT_ONCE, "right") - 1
+            end = int(firsts[after]) if firsts[after] > start and start + _AT_ONCE < self.size else self.size
+            seq = self["seq"][start:end]
+            same = np.flatnonzero(seq[1:] == seq[:-1]) + 1
+            near = Neighbours(np.union1d(firsts[(firsts >= start) & (firsts < end)] - start, same))
+            for name, values in zip(_MEASURES, self._lengths(start, end, near), strict=True):
+                self._columns[name].put(start, values)
+            start = end
+
+    def _lengths(self, start: int, end: int, near: Neighbours) -> tuple[Floats, Floats, Floats]:
+        vectors = self.vectors(slice(start, end))
+        common: Floats = vectors @ self.middle
+        square = float(self.middle @ self.middle)
+        long = (self["scale"][start:end] > 0).astype(np.float32) - 2 * common + square
+
+        def along(step: int) -> Floats:
+            """Each vector times the one some steps later in its session, the middle taken off both; else 0."""
+            found = np.zeros(end - start, np.float32)
+            if end - start > step:
+                found[:-step] = np.einsum("ij,ij->i", vectors[:-step], vectors[step:])
+                found[:-step] -= common[:-step] + common[step:] - square
+            for back in range(1, step + 1):
+                places = near.apart - back
+                found[places[places >= 0]] = 0
+            found[-step:] = 0
+            return found
+
+        once, twice = along(1), along(2)
+        before, after = near.before(np.maximum(long, 0)), near.after(np.maximum(long, 0))
+        whole = long + (before + after) / 4 + near.before(once) + once + near.before(twice) / 2
+        window = np.maximum(np.sqrt(np.maximum(whole, 0)), 1e-3)
+        return common, np.sqrt(np.maximum(long, 1e-6)), np.asarray(window, np.float32)
 
     def _rarity(self, flat: NDArray[np.uint32], counts: Numbers) -> Floats:
         """How rare the words of passages are in this chat, on average; 0 for all in each, about 1 for once."""
@@ -173,11 +219,11 @@ class Corpus:
         places = np.arange(int(size.sum())) + np.repeat(firsts[sessions] - begins, size)
         return Pool(self, places)
 
-    @property
-    def floats(self) -> Floats | None:
-        """All vectors, of length 1, where there are few enough to keep them so."""
-        column = self._columns.get("floats")
-        return column.values if column is not None and len(column.values) == self.size else None
+    def vectors(self, places: slice | Numbers) -> Floats:
+        """The vectors of some passages, of length 1."""
+        if "floats" in self._columns:
+            return self["floats"][places]
+        return np.multiply(self["vector"][places], self["scale"][places, None], dtype=np.float32)
 
     @property
     def firsts(self) -> Numbers:
@@ -185,7 +231,28 @@ class Corpus:
         return np.array(self._firsts, np.int64)
 
 
-class Pool:
+class Neighbours:
+    """Passages in a row, some of them `apart` from the one before: another session's, or of the same message."""
+
+    def __init__(self, apart: Numbers) -> None:
+        self.apart = apart
+
+    def before(self, values: Floats) -> Floats:
+        """Each passage's value of the one before it in its session, else 0; along the last axis."""
+        moved = np.empty_like(values)
+        moved[..., 1:] = values[..., :-1]
+        moved[..., self.apart] = 0
+        return moved
+
+    def after(self, values: Floats) -> Floats:
+        """Each passage's value of the one after it in its session, else 0; along the last axis."""
+        moved = np.empty_like(values)
+        moved[..., :-1] = values[..., 1:]
+        moved[..., self.apart - 1] = 0  # the first of all stands for the last of all, at -1
+        return moved
+
+
+class Pool(Neighbours):
     """Whole sessions of a corpus, as arrays; the neighbour of a passage is the next in its session."""
 
     def __init__(self, corpus: Corpus, places: Numbers | None) -> None:
@@ -205,46 +272,28 @@ class Pool:
             self.first = np.flatnonzero(np.isin(self.places, firsts))
         self.session = np.repeat(np.arange(len(self.first)), np.diff([*self.first, self.size]))
         # Passages of one message are long, and no neighbours: what one says does not speak for the next.
-        self._apart = np.union1d(self.first, np.flatnonzero(self.seq[1:] == self.seq[:-1]) + 1)
+        super().__init__(np.union1d(self.first, np.flatnonzero(self.seq[1:] == self.seq[:-1]) + 1))
         self._where: NDArray[np.int32] | None = None
         if places is not None:
             self._where = np.full(corpus.size, -1, np.int32)
             self._where[self.places] = np.arange(self.size, dtype=np.int32)
-        floats = corpus.floats
-        if floats is None:
-            floats = np.multiply(corpus["vector"][every], corpus["scale"][every, None], dtype=np.float32)
-        elif places is not None:
-            floats = floats[places]
-        self.vectors: Floats = floats
         self.middle = corpus.middle
-        self.common: Floats = self.vectors @ self.middle
-        """How near each vector is to the middle."""
-        own = (corpus["scale"][every] > 0).astype(np.float32)
-        square = float(self.middle @ self.middle)
-        long = own - 2 * self.common + square
-        self.vector_lengths: Floats = np.sqrt(np.maximum(long, 1e-6))
-        """Lengths of the vectors once the middle is taken off."""
-        self.window_lengths = self._windows(long, square)
+        self.common, self.vector_lengths, self.window_lengths = (corpus[name][every] for name in _MEASURES)
 
-    def _windows(self, long: Floats, square: float) -> Floats:
-        """Lengths of the vectors of windows: a passage and half of each neighbour."""
-        once = self._along(1, square)
-        twice = self._along(2, square)
-        before, after = self.before(np.maximum(long, 0)), self.after(np.maximum(long, 0))
-        whole = long + (before + after) / 4 + self.before(once) + once + self.before(twice) / 2
-        return np.maximum(np.sqrt(np.maximum(whole, 0)), 1e-3)
-
-    def _along(self, step: int, square: float) -> Floats:
-        """Each vector times the one some steps later in its session, the middle taken off both; else 0."""
-        found = np.zeros(self.size, np.float32)
-        if self.size > step:
-            found[:-step] = np.einsum("ij,ij->i", self.vectors[:-step], self.vectors[step:])
-            found[:-step] -= self.common[:-step] + self.common[step:] - square
-        for back in range(1, step + 1):
-            places = self._apart - back
-            found[places[places >= 0]] = 0
-        found[-step:] = 0
+    def towards(self, vector: Floats) -> Floats:
+        """Each passage's vector times another one."""
+        found = np.empty(self.size, np.float32)
+        ends = np.append(np.flatnonzero(np.diff(self.places) != 1) + 1, self.size)
+        start = 0
+        for end in ends.tolist():  # what follows each other is not copied
+            first = int(self.places[start])
+            np.dot(self.corpus.vectors(slice(first, first + end - start)), vector, out=found[start:end])
+            start = end
         return found
+
+    def vectors(self, some: Numbers) -> Floats:
+        """The vectors of some passages, given by their numbers in the pool."""
+        return self.corpus.vectors(self.places[some])
 
     def holders(self, numbers: Sequence[int]) -> tuple[list[NDArray[np.int32]], list[int]]:
         """For each term, the passages with it, one as often as it holds it; and how many of the whole corpus do."""
@@ -262,20 +311,6 @@ class Pool:
             return held
         inside = self._where[held]
         return inside[inside >= 0]
-
-    def before(self, values: Floats) -> Floats:
-        """Each passage's value of the one before it in its session, else 0; along the last axis."""
-        moved = np.empty_like(values)
-        moved[..., 1:] = values[..., :-1]
-        moved[..., self._apart] = 0
-        return moved
-
-    def after(self, values: Floats) -> Floats:
-        """Each passage's value of the one after it in its session, else 0; along the last axis."""
-        moved = np.empty_like(values)
-        moved[..., :-1] = values[..., 1:]
-        moved[..., self._apart - 1] = 0  # the first of all stands for the last of all, at -1
-        return moved
 
     def by_session(self, values: Floats) -> Floats:
         """Sums over sessions, along the last axis."""
@@ -302,6 +337,11 @@ class _Column:
             self._room = room
         self._room[self._size : needed] = values
         self._size = needed
+
+    def put(self, start: int, values: NDArray[Any]) -> None:
+        """Add values in place of those from a position on."""
+        self._size = start
+        self.add(values)
 
     @property
     def values(self) -> NDArray[Any]:

@@ -41,8 +41,9 @@ def _feedback(pool: Pool, first: Floats) -> Floats:
     """Nearness to what looks best so far; of a long chat only for what may still come up."""
     some = np.array(best(first, _NEAREST))
     top = some[:_FEEDBACK]
-    like = unit(np.exp(first[top] - first[top[0]]) @ (pool.vectors[top] - pool.middle))
-    near = pool.vectors[some] @ like - float(pool.middle @ like)
+    vectors = pool.vectors(some)
+    like = unit(np.exp(first[top] - first[top[0]]) @ (vectors[:_FEEDBACK] - pool.middle))
+    near = vectors @ like - float(pool.middle @ like)
     wide = spread(near / pool.vector_lengths[some])
     whole = np.full(pool.size, wide.min(), np.float32)
     whole[some] = wide
@@ -101,7 +102,7 @@ def _saturated(holds: Floats, count: Floats) -> Floats:
 
 def _dense(pool: Pool, asked: Asked) -> dict[str, Floats]:
     """Nearness in meaning of the passage, its window and its session, around what all of the chat has in common."""
-    plain = pool.vectors @ asked.vector
+    plain = pool.towards(asked.vector)
     bare = _without_middle(pool, asked.vector, plain)
     wide = (bare + 0.5 * (pool.before(bare) + pool.after(bare))) / pool.window_lengths
     own = bare / pool.vector_lengths
