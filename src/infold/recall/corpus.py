@@ -222,7 +222,8 @@ class Corpus:
     def vectors(self, places: slice | Numbers) -> Floats:
         """The vectors of some passages, of length 1."""
         if "floats" in self._columns:
-            return self["floats"][places]
+            kept: Floats = self["floats"][places]
+            return kept
         return np.multiply(self["vector"][places], self["scale"][places, None], dtype=np.float32)
 
     @property
