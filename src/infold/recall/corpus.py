@@ -221,10 +221,12 @@ class Corpus:
 
     def vectors(self, places: slice | Numbers) -> Floats:
         """The vectors of some passages, of length 1."""
+        found: Floats
         if "floats" in self._columns:
-            kept: Floats = self["floats"][places]
-            return kept
-        return np.multiply(self["vector"][places], self["scale"][places, None], dtype=np.float32)
+            found = self["floats"][places]
+        else:
+            found = np.multiply(self["vector"][places], self["scale"][places, None], dtype=np.float32)
+        return found
 
     @property
     def firsts(self) -> Numbers:
