@@ -34,9 +34,28 @@ class Entities(tuple[Entity, ...]):
         return {entity.id: at for at, entity in enumerate(self)}
 
     @functools.cached_property
+    def linked(self) -> list[tuple[int, ...]]:
+        """Of each, the numbers of those it is linked with."""
+        return [tuple(self.places[id] for id in entity.links if id in self.places) for entity in self]
+
+    @functools.cached_property
+    def newest_first(self) -> list[int]:
+        return sorted(range(len(self)), key=lambda at: (-self[at].last_at, self[at].id))
+
+    @functools.cached_property
+    def ages(self) -> list[tuple[int, float, float]]:
+        """Of each, its place among all from the newest on, its recency, and what its score counts."""
+        places = {at: place for place, at in enumerate(self.newest_first)}
+        newest = self[self.newest_first[0]].last_at
+        return [
+            (places[at], _recency(newest - entity.last_at), _OVER if _is_over(entity) else 1.0)
+            for at, entity in enumerate(self)
+        ]
+
+    @functools.cached_property
     def by_age(self) -> tuple[list[int], list[int]]:
         """Numbers of those that are open, and of those that are not, newest first."""
-        order = sorted(range(len(self)), key=lambda at: (-self[at].last_at, self[at].id))
+        order = self.newest_first
         return [at for at in order if not _is_over(self[at])], [at for at in order if _is_over(self[at])]
 
     @functools.cached_property
@@ -78,23 +97,20 @@ def relevant(entities: Sequence[Entity], query: str, limit: int) -> list[tuple[E
     if limit <= 0 or not entities:
         return []
     known = entities if isinstance(entities, Entities) else Entities(entities)
-    newest = max(known[some[0]].last_at for some in known.by_age if some)
     near = _proximity(known, query)
-    ranked: list[tuple[float, int, str, int]] = []
+    ages = known.ages
+    ranked: list[tuple[float, int]] = []
     for at in _eligible(known, near, limit):
-        entity = known[at]
-        score = _recency(newest - entity.last_at) + _PROXIMITY * near.get(entity.id, 0.0)
-        if _is_over(entity):
-            score *= _OVER
-        ranked.append((-score, -entity.last_at, entity.id, at))
-    return [(known[at], -score) for score, _, _, at in nsmallest(limit, ranked)]
+        place, recency, counts = ages[at]
+        ranked.append((-(recency + _PROXIMITY * near.get(at, 0.0)) * counts, place))
+    return [(known[known.newest_first[place]], -score) for score, place in nsmallest(limit, ranked)]
 
 
-def _eligible(known: Entities, near: Mapping[str, float], limit: int) -> list[int]:
+def _eligible(known: Entities, near: Mapping[int, float], limit: int) -> list[int]:
     """Numbers of the entities that can be among the best: what is near, and of the rest, the newest that are open or not."""
-    among = [known.places[id] for id in near if id in known.places]
+    among = list(near)
     for some in known.by_age:
-        among += islice((at for at in some if known[at].id not in near), limit)
+        among += islice((at for at in some if at not in near), limit)
     return among
 
 
@@ -113,22 +129,20 @@ def _recency(age: int) -> float:
     return math.ldexp(1 - rest / (2 * _WEEK), -min(weeks, 1100))
 
 
-def _proximity(known: Entities, query: str) -> dict[str, float]:
-    """How near entities are to what a query names, by id; those that are not near at all are left out."""
-    asked = _Query(query)
-    near = {known[at].id: share for at, share in asked.named_of(known)}
-    if not near:
-        return near
-    edge = dict(near)
+def _proximity(known: Entities, query: str) -> dict[int, float]:
+    """How near entities are to what a query names, by number; those that are not near at all are left out."""
+    near = dict(_Query(query).named_of(known))
+    edge, linked = dict(near), known.linked
     for _ in range(2):
-        reached: dict[str, float] = {}
-        for id, share in edge.items():
-            for other in known[known.places[id]].links if id in known.places else ():
-                if share / 2 > reached.get(other, 0.0):
-                    reached[other] = share / 2
-        for id, share in reached.items():
-            if share > near.get(id, 0.0):
-                near[id] = share
+        reached: dict[int, float] = {}
+        for at, share in edge.items():
+            half = share / 2
+            for other in linked[at]:
+                if half > reached.get(other, 0.0):
+                    reached[other] = half
+        for at, share in reached.items():
+            if share > near.get(at, 0.0):
+                near[at] = share
         edge = reached
     return near
 
