@@ -196,6 +196,21 @@ def test_verify_finds_a_changed_message_and_says_which(run: Run, tmp_path: Path)
     assert run("doctor")[0] == 1
 
 
+def test_verify_repairs_what_was_changed_in_memory(run: Run, tmp_path: Path) -> None:
+    with Memory(f"sqlite:///{tmp_path}/infold.db") as memory:
+        chat = memory.chat("trip", preset="rolling")
+        for number in range(12):
+            chat.add({"role": "assistant" if number % 2 else "user", "content": f"I prefer seat {number}."})
+        before = chat.summary
+        with memory.database.write() as connection:
+            connection.execute("UPDATE items SET text = 'User prefers to stand'")
+    assert run("verify")[0] == 1
+    code, out, _ = run("verify", "--repair")
+    assert (code, "ok: 12 messages" in out) == (0, True)
+    with Memory(f"sqlite:///{tmp_path}/infold.db") as memory:
+        assert memory.chat("trip").summary == before
+
+
 def test_doctor_is_content_with_a_healthy_place(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     code, out, _ = run("doctor")
     assert code == 0

@@ -179,21 +179,72 @@ def test_D6_a_slice_can_be_written_again_by_a_model(memory: Memory, upstream: Up
     assert len(fold_events(chat)) == 1
 
 
-def test_D7_a_damaged_line_is_left_out_with_a_warning(
+def test_D7_a_damaged_line_is_left_out_with_a_warning_and_repaired(
     memory: Memory, url: str, caplog: pytest.LogCaptureFixture
 ) -> None:
+    chat = batches(memory, about(10), about(20))
+    before, id = chat.summary, chat.memory.leaves[0].id
+    memory.close()
+    assert rawsql.change(url, "UPDATE items SET sources = '[1, ' WHERE id = ?", id)
+    with Memory(url) as again, caplog.at_level(logging.WARNING, "infold"):
+        assert not again.verify().ok
+        chat = again.chat("a")
+        # Left out, unless the repair was quicker than this line.
+        assert "Rope 11 for crate 11" in chat.summary
+        assert chat.context("And now?").tokens > 0
+        chat.settle()
+        assert chat.summary == before
+        assert again.verify().ok
+        assert [event.data["folds"] for event in chat.events() if event.type == "repaired"] == [2]
+    assert any(id in record.getMessage() for record in caplog.records)
+    assert "rope" not in caplog.text.lower()
+
+
+@pytest.mark.sqlite
+def test_D7_what_cannot_be_read_is_left_out_where_nothing_may_be_written(memory: Memory, url: str) -> None:
     chat = batches(memory, about(10))
     id = chat.memory.leaves[0].id
     memory.close()
     assert rawsql.change(url, "UPDATE items SET sources = '[1, ' WHERE id = ?", id)
-    with Memory(url) as again, caplog.at_level(logging.WARNING, "infold"):
+    with Memory(f"{url}?mode=ro") as again:
         chat = again.chat("a")
         assert "Rope 10 for crate 10" not in chat.summary
         assert "Rope 11 for crate 11" in chat.summary
-        assert chat.context("And now?").tokens > 0
+        chat.settle()
         assert not again.verify().ok
-    assert any(id in record.getMessage() for record in caplog.records)
-    assert "rope" not in caplog.text.lower()
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "UPDATE items SET text = 'User prefers chains' WHERE id = ?",
+        "DELETE FROM items WHERE id = ?",
+        "UPDATE items SET died = 1 WHERE id = ?",
+        "UPDATE folds SET removed = '[' WHERE n = 1 AND ? <> ''",
+    ],
+)
+def test_D7_what_was_changed_is_made_again(memory: Memory, url: str, damage: str) -> None:
+    chat = batches(memory, about(10), about(20))
+    assert chat.repair() == 0
+    before, id = chat.summary, chat.memory.leaves[0].id
+    assert rawsql.change(url, damage, id)
+    assert not memory.verify().ok
+    assert memory.chat("a").repair() == 2
+    assert memory.chat("a").summary == before
+    assert memory.verify().ok
+
+
+def test_D7_memory_of_removed_messages_is_not_made_again(memory: Memory, url: str) -> None:
+    """What is left of it is more than nothing could give back."""
+    chat = batches(memory, about(10), about(20))
+    last, id = chat.memory.leaves[-1].text, chat.memory.leaves[0].id
+    later = chat.messages()[-1].created_at + 3 * 24 * 3600 * 1000
+    assert rawsql.change(url, "UPDATE items SET sources = '[1, ' WHERE id = ?", id)
+    with Memory(url, clock=lambda: later) as again:
+        assert again.compact(1, "remove").messages
+        chat = again.chat("a")
+        assert chat.repair() == 0
+        assert last in chat.summary
 
 
 def test_D2_numbers_of_the_layers() -> None:

@@ -338,6 +338,10 @@ class AsyncChat(_Knowing):
         """See `Chat.verify`."""
         return await self._hop(self._chat.verify)
 
+    async def repair(self) -> int:
+        """See `Chat.repair`."""
+        return await self._hop(self._chat.repair)
+
     async def fold(self) -> bool:
         """See `Chat.fold`."""
         return await self._hop(self._chat.fold)

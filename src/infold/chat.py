@@ -39,6 +39,7 @@ from infold.noting import catch_up
 from infold.policy import Policy
 from infold.records import SummaryRecord
 from infold.remembering import Remembering
+from infold.repairing import repair
 from infold.reports import FoldStats, LastSummarization, MemoryState, Usage
 from infold.rewriter import Rewriter
 from infold.state import State, asked, last_question, note_marks
@@ -294,6 +295,10 @@ class Chat(Remembering, Changing):
         with self.reading() as (connection, _):
             return verify(connection, self._key)
 
+    def repair(self) -> int:
+        """Make memory that was damaged in the database again from the messages; how many folds were made again."""
+        return repair(self._memory, self)
+
     # Folding -------------------------------------------------------------------------------------------
 
     def fold(self) -> bool:
@@ -315,6 +320,7 @@ class Chat(Remembering, Changing):
         """Wait for what the background does for this chat."""
         self._rewriter.settle()
         self._memory.background.settle(self._index_job)
+        self._memory.background.settle(self.repair_job)
 
     def work(self) -> None:
         """Do what is left to do for this chat, as a worker does: decide, index, rewrite with the model."""

@@ -28,6 +28,7 @@ class Handle:
         self._wait = wait
         self.cache: State | None = None
         self.lock = threading.Lock()
+        self._mended = False
 
     @property
     def key(self) -> int:
@@ -62,7 +63,18 @@ class Handle:
         state = load(connection, self._key, cached)
         if state is None or state.row.id != self.id:  # keys of deleted chats are used again
             raise NotFoundError(f"chat {self.id!r} was deleted")
+        if state.damaged and not self._mended and not self._memory.database.read_only:
+            self._mended = True  # tried once: what cannot be repaired is left as it is
+            self._memory.background.submit(self.repair_job, self.repair)
         return state
+
+    @property
+    def repair_job(self) -> str:
+        return f"{self.job} (repair)"
+
+    def repair(self) -> int:
+        """Make memory that was damaged in the database again from the messages; how many folds were made again."""
+        raise NotImplementedError
 
     def record(self, connection: Connection, type: str, data: dict[str, Any]) -> Event:
         """Write an event; the caller emits it once it is committed."""

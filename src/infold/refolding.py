@@ -28,8 +28,11 @@ def first_that_read(folds: Sequence[FoldRow], seqs: Sequence[int]) -> int | None
     ]
     if not read:
         return None
-    n = min(read)
-    # What a later fold superseded goes with it: otherwise both would be in force.
+    return with_superseded(folds, min(read))
+
+
+def with_superseded(folds: Sequence[FoldRow], n: int) -> int:
+    """The first fold to take back if fold n is. What a later one superseded goes with it: otherwise both would be in force."""
     while (older := min(fold.n for fold in folds if fold.n >= n or (fold.superseded_by or 0) >= n)) < n:
         n = older
     return n

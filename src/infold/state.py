@@ -41,6 +41,8 @@ class State:
     unfolded_tokens: int
     model: str | None
     """The model that wrote the newest reply."""
+    damaged: bool = False
+    """Whether lines of memory cannot be read."""
     records: list[FoldRow] = field(default_factory=list)
     """Those of them that are records of the chain: all but roll-ups."""
     memory_tokens: int = 0
@@ -152,16 +154,18 @@ def _read(connection: Connection, row: ChatRow) -> State:
     first = max(row.cursor + 1, row.last_seq - WINDOW + 1)
     messages = store.messages_between(connection, row.key, first, row.last_seq)
     model = store.last_model(connection, row.key, row.last_seq - 500)
+    items, damaged = store.memory_now(connection, row.key)
     state = State(
         row,
         Policy.from_json(json.loads(row.policy)),
         marks_from(row.marks),
-        store.alive_items(connection, row.key),
+        items,
         journal.all_pins(connection, row.key),
         store.newest_folds(connection, row.key, _RECENT_FOLDS),
         messages,
         sum(m.tokens for m in messages),
         model,
+        damaged=damaged,
     )
     state.records = [fold for fold in state.folds if fold.kind != "rollup"]
     state.memory_tokens = memory_tokens(state.view())

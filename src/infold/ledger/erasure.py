@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from sqlalchemy import bindparam as P  # noqa: N812  as in `store`
-from sqlalchemy import delete, func, select, update
+from sqlalchemy import delete, func, or_, select, update
 
 from infold.ledger import archive
 from infold.ledger.derived import BLOCK, drop_block
@@ -23,7 +23,11 @@ _redact = Query(
     )
 )
 _events = Query(select(events.c.key, events.c.data).where(events.c.chat == P("of")))
-_forgettings = Query(select(func.max(events.c.key)).where(events.c.chat == P("of"), events.c.type == "forgotten"))
+_forgettings = Query(
+    select(func.max(events.c.key)).where(
+        events.c.chat == P("of"), or_(events.c.type == "forgotten", events.c.type == "repaired")
+    )
+)
 _set_event = Query(update(events).where(events.c.key == P("of")).values(data=P("to_data")))
 _mentions_at = Query(delete(mentions).where(mentions.c.chat == P("of"), mentions.c.seq == P("at")))
 _mentions_by_hand = Query(delete(mentions).where(mentions.c.tenant == P("tenant"), mentions.c.user == P("of")))
@@ -65,7 +69,7 @@ def change_events(connection: Connection, key: int, change: Callable[[Mapping[st
 
 
 def last_forgetting(connection: Connection, key: int) -> int:
-    """Which was the last time that messages of a chat were forgotten; 0 for never."""
+    """Which was the last time that messages of a chat were forgotten, or its folds made again; 0 for never."""
     return int(_forgettings(connection, of=key).fetchone()[0] or 0)
 
 

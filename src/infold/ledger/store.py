@@ -451,19 +451,34 @@ def all_folds(connection: Connection, key: int) -> list[FoldRow]:
     return [FoldRow(*row) for row in _all_folds(connection, of=key)]
 
 
+def memory_now(connection: Connection, key: int) -> tuple[tuple[Item, ...], bool]:
+    """Memory now, and whether any of it is damaged: such a line is left out, with a warning."""
+    rows = [*_alive(connection, of=key)]
+    found = _sound(rows)
+    return found, len(found) < len(rows)
+
+
 def alive_items(connection: Connection, key: int) -> tuple[Item, ...]:
-    """Memory now; a damaged line is left out, with a warning."""
-    return _sound(_alive(connection, of=key))
+    """Memory now."""
+    return memory_now(connection, key)[0]
 
 
 def _sound(rows: Iterable[Sequence[Any]]) -> tuple[Item, ...]:
     found: list[Item] = []
     for row in rows:
-        try:
-            found.append(_item(row))
-        except (ValueError, TypeError):
+        item = _read_item(row)
+        if item is None:
             log.warning("the item %s is damaged; it is left out (infold verify tells more)", row[0])
+        else:
+            found.append(item)
     return tuple(found)
+
+
+def _read_item(row: Sequence[Any]) -> Item | None:
+    try:
+        return _item(row)
+    except (ValueError, TypeError):
+        return None
 
 
 def items_at(connection: Connection, key: int, n: int) -> tuple[Item, ...]:
@@ -474,6 +489,12 @@ def items_at(connection: Connection, key: int, n: int) -> tuple[Item, ...]:
 def all_items(connection: Connection, key: int) -> list[tuple[Item, int | None]]:
     """Every item a chat ever had, with the fold that ended it."""
     return [(_item(row[:-1]), row[-1]) for row in _all_items(connection, of=key)]
+
+
+def stored_items(connection: Connection, key: int) -> Iterator[tuple[Item | None, int, int | None]]:
+    """Every item a chat ever had, None for one that cannot be read; with the folds that wrote it and that ended it."""
+    for row in _all_items(connection, of=key):
+        yield _read_item(row[:-1]), row[5], row[-1]
 
 
 def leaves(connection: Connection, key: int) -> list[Item]:

@@ -1,0 +1,81 @@
+"""Memory that was damaged in the database, made again from the messages."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from infold.committing import GENESIS, fold_hash, noted
+from infold.items import Item
+from infold.ledger import store
+from infold.ledger.query import Connection
+from infold.ledger.rows import Event, FoldRow
+from infold.refolding import refold, with_superseded
+
+if TYPE_CHECKING:
+    from infold.chat import Chat
+    from infold.memory import Memory
+
+log = logging.getLogger("infold")
+
+EVENT = "repaired"
+
+
+def repair(memory: Memory, chat: Chat) -> int:
+    """Fold again, without a model, from the first fold on whose lines are not as it wrote them; how many folds.
+
+    0 where nothing is damaged, or where the messages that it rests on were removed or changed: what is left stays.
+    """
+    events: list[Event] = []
+    with chat.writing() as (connection, state):
+        key = state.row.key
+        folds = store.all_folds(connection, key)
+        broken = _first_broken(connection, key, folds)
+        if broken is None:
+            return 0
+        n = with_superseded(folds, broken)
+        first = min((fold.first_seq for fold in folds if fold.n >= n and fold.first_seq), default=0)
+        if not first or not _is_whole(connection, key, first, state.row.cursor):
+            log.warning("memory of chat %s is damaged from fold %d on, and its messages are not all there", chat.id, n)
+            return 0
+        again = refold(connection, state, folds, n, memory.clockwork)
+        events.append(noted(connection, state, EVENT, {"fold": n, "folds": again}, memory.clockwork))
+        chat.cache = None
+    log.warning("memory of chat %s was damaged; %d folds were made again from the messages", chat.id, again)
+    memory.emit(events)
+    return again
+
+
+def _first_broken(connection: Connection, key: int, folds: Sequence[FoldRow]) -> int | None:
+    """The first fold whose lines, or whose own row, are not what its hash says."""
+    written: dict[int, list[Item]] = {}
+    ended: dict[int, list[str]] = {}
+    unread: list[int] = []
+    for item, born, died in store.stored_items(connection, key):
+        if item is None:
+            unread.append(born)
+            continue
+        written.setdefault(born, []).append(item)
+        if died is not None:
+            ended.setdefault(died, []).append(item.id)
+    link = GENESIS
+    for fold in folds:
+        link = fold_hash(link, fold, written.get(fold.n, []))
+        try:
+            sound = sorted(ended.get(fold.n, [])) == sorted(json.loads(fold.removed))
+        except ValueError:
+            sound = False
+        if link != fold.hash or not sound:
+            return min([fold.n, *unread])
+    return min(unread, default=None)
+
+
+def _is_whole(connection: Connection, key: int, first: int, last: int) -> bool:
+    """Whether messages can still be read as they were said."""
+    return all(
+        not removed and message.sha256 == stored
+        for message, stored, removed in store.checked_messages(connection, key)
+        if first <= message.seq <= last
+    )
