@@ -60,16 +60,25 @@ class Query:
     __slots__ = ("_constants", "_names", "_postgres", "_scoped", "_sql", "_statement", "lock")
 
     def __init__(self, statement: ClauseElement, *, lock: bool = False) -> None:
-        compiled = statement.compile(dialect=_SQLITE)
         self._statement = statement
-        self._sql = str(compiled)
-        self._names: Sequence[str] = tuple(getattr(compiled, "positiontup", None) or ())
-        self._constants = {k: v for k, v in compiled.params.items() if v is not None}
-        self._scoped = TENANT in self._names
+        self._sql = ""
+        self._names: Sequence[str] = ()
+        self._constants: dict[str, Any] = {}
+        self._scoped = False
         self._postgres: tuple[str, str] | None = None
         self.lock = lock
 
+    def _compile(self) -> None:
+        """At first use: a program uses few of all statements, and is not to wait for the others as it starts."""
+        compiled = self._statement.compile(dialect=_SQLITE)
+        self._names = tuple(getattr(compiled, "positiontup", None) or ())
+        self._constants = {k: v for k, v in compiled.params.items() if v is not None}
+        self._scoped = TENANT in self._names
+        self._sql = str(compiled)  # last: another thread that sees it sees the rest
+
     def __call__(self, connection: Connection, **values: Any) -> Cursor:
+        if not self._sql:
+            self._compile()
         if self._scoped:
             assert TENANT not in values, "the tenant is the connection's"
             values[TENANT] = connection.tenant
@@ -83,11 +92,13 @@ class Query:
     @property
     def scoped(self) -> bool:
         """Whether it sees one tenant's rows alone."""
-        return self._scoped
+        return bool(self.sql) and self._scoped
 
     @property
     def sql(self) -> str:
         """For SQLite."""
+        if not self._sql:
+            self._compile()
         return self._sql
 
     def postgres(self, writing: bool) -> str:
