@@ -23,7 +23,7 @@ from typing import Any
 import httpx2
 
 from infold import Memory
-from infold.ledger import jobs, store
+from infold.ledger import fold_rows, jobs, store
 from tests.fleet import Api, Process, command
 from tests.postgres import Server
 from tests.provider import Provider
@@ -355,7 +355,7 @@ def _check(memory: Memory, clients: list[Client], report: Report) -> None:
             continue
         with chat.reading() as (connection, state):
             stored = store.messages_between(connection, chat.key, 1, state.row.last_seq)
-            folds = [fold for fold in store.all_folds(connection, chat.key) if fold.superseded_by is None]
+            folds = [fold for fold in fold_rows.all_folds(connection, chat.key) if fold.superseded_by is None]
             cursor = state.row.cursor
         report.wrong += [f"{client.id}: {what}" for what in _differences(client, stored)]
         covered = Counter(

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from infold.committing import GENESIS, fold_hash
 from infold.items import Item, line_tokens
-from infold.ledger import archive, store
+from infold.ledger import archive, fold_rows, store
 from infold.ledger.database import Database
 from infold.ledger.proof import gaps
 from infold.ledger.query import Connection
@@ -87,7 +87,7 @@ def verify(connection: Connection, only: int | None = None) -> Proof:
             problems.append(Problem(chat, f"fold {n} covers {first}–{last}, but the one before it ends at {ends}"))
     for row in rows:
         try:
-            made = store.all_folds(connection, row.key)
+            made = fold_rows.all_folds(connection, row.key)
             problems += [Problem(row.id, what) for what in _check_chat(connection, row, made)]
         except Exception as error:  # a damaged row may fail in any way, and is a finding
             problems.append(Problem(row.id, f"a row cannot be read: {error}"))
@@ -158,7 +158,7 @@ def _check_items(connection: Connection, row: ChatRow, folds: list[FoldRow]) -> 
     added: dict[int, list[Item]] = {}
     alive: dict[str, int] = {}  # item -> the fold that wrote it
     ended: dict[int, list[str]] = {}
-    for item, died in store.all_items(connection, row.key):
+    for item, died in fold_rows.all_items(connection, row.key):
         added.setdefault(item.fold, []).append(item)
         if died is not None:
             ended.setdefault(died, []).append(item.id)

@@ -11,7 +11,7 @@ from typing import Any
 from infold.failpoints import reach
 from infold.folding.merge import Change
 from infold.items import Item, total_tokens
-from infold.ledger import journal, store
+from infold.ledger import fold_rows, journal, store
 from infold.ledger.query import Connection
 from infold.ledger.rows import Event, FoldRow
 from infold.messages import canonical_json
@@ -94,11 +94,11 @@ def commit(
     fold = replace(fold, hash=fold_hash(row.head_hash, fold, change.added))
     reach("fold.proposed")
     if replaced:
-        store.supersede(connection, row.key, replaced, n - 1, n)
-    store.insert_fold(connection, fold)
+        fold_rows.supersede(connection, row.key, replaced, n - 1, n)
+    fold_rows.insert_fold(connection, fold)
     reach("fold.written")
-    store.end_items(connection, row.key, change.removed, n)
-    store.insert_items(connection, row.key, change.added, n)
+    fold_rows.end_items(connection, row.key, change.removed, n)
+    fold_rows.insert_items(connection, row.key, change.added, n)
     reach("fold.items")
     cursor = max(row.cursor, last)
     if not store.advance(
@@ -146,10 +146,10 @@ def rewind(connection: Connection, state: State, seq: int) -> State:
     """Take back every message after a position, and every fold made since."""
     key = state.row.key
     store.delete_messages_after(connection, key, seq)
-    n = store.first_fold_past(connection, key, seq)
+    n = fold_rows.first_fold_past(connection, key, seq)
     if n is not None:
-        store.undo_folds(connection, key, n)
-    folds = store.all_folds(connection, key)
+        fold_rows.undo_folds(connection, key, n)
+    folds = fold_rows.all_folds(connection, key)
     newest = folds[-1] if folds else None
     marks = newest.marks if newest else marks_json(Marks())
     store.touch(connection, key, last_seq=seq, users=store.users_until(connection, key, seq), marks=marks)

@@ -10,7 +10,7 @@ from infold.folding.extractive import extract
 from infold.folding.likeness import alike, words
 from infold.folding.merge import fold_extractive
 from infold.items import Item, render
-from infold.ledger import store
+from infold.ledger import fold_rows, store
 from infold.marks import REMOVED
 from infold.writing import Answers, Job, Log, Writer
 
@@ -53,7 +53,7 @@ def slices(connection: Connection, state: State) -> list[Slice]:
     """The folds in force that cover messages, oldest first; none whose messages were removed."""
     key = state.row.key
     wrote: dict[int, list[Item]] = {}
-    for item, _ in store.all_items(connection, key):
+    for item, _ in fold_rows.all_items(connection, key):
         wrote.setdefault(item.fold, []).append(item)
     found = [
         Slice(
@@ -61,7 +61,7 @@ def slices(connection: Connection, state: State) -> list[Slice]:
             tuple(store.messages_between(connection, key, fold.first_seq or 1, fold.last_seq or 0)),
             tuple(wrote.get(fold.n, ())),
         )
-        for fold in store.all_folds(connection, key)
+        for fold in fold_rows.all_folds(connection, key)
         if fold.kind == "base" and fold.superseded_by is None
     ]
     return [one for one in found if all(message.content != REMOVED for message in one.messages)]

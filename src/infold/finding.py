@@ -11,7 +11,7 @@ from infold.entities import STATUSES, Entity, Mention, key_of, line, resolve
 from infold.errors import ConfigError, MessageError, NotFoundError
 from infold.facts import Fact
 from infold.items import FACT
-from infold.ledger import derived, store
+from infold.ledger import derived, fold_rows, store
 from infold.messages import milliseconds, parse
 from infold.recall.hits import KINDS, Hit
 
@@ -261,7 +261,7 @@ def _lines(connection: Connection, key: int, with_facts: bool) -> list[Hit]:
     if row is None:
         return []
     found: list[Hit] = []
-    for item in store.alive_items(connection, key):
+    for item in fold_rows.alive_items(connection, key):
         if item.layer == FACT and with_facts:
             continue
         known = store.stamps(connection, key, item.sources)

@@ -14,7 +14,7 @@ from infold.folding.extractive import extract
 from infold.folding.merge import Change, fold_extractive, fold_text, rebuild, roll_up
 from infold.items import LEAF, Candidate, Item
 from infold.layers import difference, is_kept, nominal, own_summary, without_outdated
-from infold.ledger import archive, derived, store
+from infold.ledger import archive, derived, fold_rows, store
 from infold.ledger import calls as store_calls
 from infold.ledger.erasure import last_forgetting
 from infold.ledger.query import Connection
@@ -96,7 +96,7 @@ def duplicate(connection: Connection, state: State, found: Sequence[Candidate]) 
     if not text:
         return {}, None
     begins = nominal(text)
-    for n, first, last in store.folds_that_begin(connection, state.row.key, begins):
+    for n, first, last in fold_rows.folds_that_begin(connection, state.row.key, begins):
         messages = store.messages_between(connection, state.row.key, first, last)
         if is_kept(text, own_summary([one for m in messages for one in extract(m)], policy), state.items):
             return {"duplicate_of": n}, begins
@@ -106,13 +106,13 @@ def duplicate(connection: Connection, state: State, found: Sequence[Candidate]) 
 def request(connection: Connection, state: State, plan: Plan) -> Request:
     """What to ask a summarizer for a plan: everything since its own last word, up to the plan's end."""
     replaced, first, parent = unwritten(connection, state)
-    base = store.items_at(connection, state.row.key, replaced - 1) if replaced else state.items
+    base = fold_rows.items_at(connection, state.row.key, replaced - 1) if replaced else state.items
     last = state.messages[plan.cut - 1].seq if plan.cut else state.row.cursor
     messages = store.messages_between(connection, state.row.key, first, last)
     # As deep as the first fold it replaces: the same messages are the same request, however often they were folded since.
     depth = next((fold.depth for fold in state.records if fold.n == replaced), state.depth + 1)
     if not messages and _worn(state.policy, base):
-        base = rebuild(base, store.leaves(connection, state.row.key), state.policy, state.row.folds + 1)
+        base = rebuild(base, fold_rows.leaves(connection, state.row.key), state.policy, state.row.folds + 1)
     job = Job(base, state.pins, tuple(messages), state.policy, state.row.folds + 1, depth)
     return Request(job, first, last, replaced, parent, state.row.version, last_forgetting(connection, state.row.key))
 

@@ -13,7 +13,7 @@ from infold.failpoints import reach
 from infold.folding.evidence import forget_evidence
 from infold.folding.extractive import forget_read
 from infold.folding.gate import forget_bases
-from infold.ledger import derived, erasure, journal, store
+from infold.ledger import derived, erasure, fold_rows, journal, store
 from infold.ledger.query import Connection
 from infold.ledger.rows import ChatRow, Event
 from infold.messages import Message
@@ -124,7 +124,7 @@ def _forget(memory: Memory, connection: Connection, state: State, gone: Sequence
     mentions = erasure.delete_mentions_at(connection, key, seqs)
     blocks = erasure.delete_blocks_of(connection, key, seqs)
     events = erasure.change_events(connection, key, without_quotations)
-    folds = store.all_folds(connection, key)
+    folds = fold_rows.all_folds(connection, key)
     n = first_that_read(folds, seqs)
     items = rebuilt = 0
     if n is not None:

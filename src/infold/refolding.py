@@ -11,7 +11,7 @@ from infold.folder import duplicate, rolled_up
 from infold.folding.extractive import extract
 from infold.folding.merge import Change, fold_extractive
 from infold.items import total_tokens
-from infold.ledger import derived, store
+from infold.ledger import derived, fold_rows, store
 from infold.ledger.query import Connection
 from infold.ledger.rows import FoldRow
 from infold.messages import Message, canonical_json
@@ -45,7 +45,7 @@ def refold(connection: Connection, state: State, folds: Sequence[FoldRow], n: in
     undone = [fold for fold in folds if fold.n >= n and fold.kind == "base" and fold.first_seq and fold.last_seq]
     active = [fold for fold in undone if fold.superseded_by is None]
     start = min(fold.first_seq or 0 for fold in undone)
-    store.undo_folds(connection, key, n)
+    fold_rows.undo_folds(connection, key, n)
     again = derived.forget_facts(connection, key, start - 1)
     note_facts(connection, key, row.id, store.messages_at(connection, key, sorted(again)))
     work = _Work(connection, state, [fold for fold in folds if fold.n < n], clock)
@@ -76,7 +76,7 @@ class _Work:
         row = replace(state.row, folds=len(kept))
         in_force = [fold for fold in reversed(kept) if fold.superseded_by is None]
         self.state = replace(
-            state, row=row, items=store.alive_items(connection, row.key), folds=in_force, messages=[], rendered={},
+            state, row=row, items=fold_rows.alive_items(connection, row.key), folds=in_force, messages=[], rendered={},
             records=[fold for fold in in_force if fold.kind != "rollup"],
         )  # fmt: skip
 
@@ -117,11 +117,11 @@ class _Work:
         )  # fmt: skip
         self.link = fold_hash(self.link, fold, change.added)
         fold = replace(fold, hash=self.link)
-        store.insert_fold(connection, fold)
-        store.end_items(connection, key, change.removed, n)
-        store.insert_items(connection, key, change.added, n)
+        fold_rows.insert_fold(connection, fold)
+        fold_rows.end_items(connection, key, change.removed, n)
+        fold_rows.insert_items(connection, key, change.added, n)
         state.row.folds = n
-        state.items = store.alive_items(connection, key)
+        state.items = fold_rows.alive_items(connection, key)
         state.folds.insert(0, fold)
         if fold.kind != "rollup":
             state.records.insert(0, fold)

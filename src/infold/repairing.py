@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from infold.committing import GENESIS, fold_hash, noted
 from infold.items import Item
-from infold.ledger import store
+from infold.ledger import fold_rows, store
 from infold.ledger.query import Connection
 from infold.ledger.rows import Event, FoldRow
 from infold.refolding import refold, with_superseded
@@ -31,7 +31,7 @@ def repair(memory: Memory, chat: Chat) -> int:
     events: list[Event] = []
     with chat.writing() as (connection, state):
         key = state.row.key
-        folds = store.all_folds(connection, key)
+        folds = fold_rows.all_folds(connection, key)
         broken = _first_broken(connection, key, folds)
         if broken is None:
             return 0
@@ -53,7 +53,7 @@ def _first_broken(connection: Connection, key: int, folds: Sequence[FoldRow]) ->
     written: dict[int, list[Item]] = {}
     ended: dict[int, list[str]] = {}
     unread: list[int] = []
-    for item, born, died in store.stored_items(connection, key):
+    for item, born, died in fold_rows.stored_items(connection, key):
         if item is None:
             unread.append(born)
             continue

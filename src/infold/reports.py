@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from infold.context import Context
 from infold.items import FACT, LEAF, LONG, Item, render
-from infold.ledger import journal, store
+from infold.ledger import fold_rows, journal, store
 from infold.ledger.query import Connection
 from infold.ledger.rows import Call
 from infold.messages import Message, participants
@@ -135,10 +135,10 @@ def records(connection: Connection, state: State) -> list[SummaryRecord]:
     """The active records of a chat, oldest first."""
     key, leaves = state.row.key, bool(state.policy.leaf_cap)
     found: list[SummaryRecord] = []
-    for fold in store.all_folds(connection, key):
+    for fold in fold_rows.all_folds(connection, key):
         if fold.superseded_by is not None or fold.kind == "rollup":
             continue
-        items = store.items_at(connection, key, fold.n)
+        items = fold_rows.items_at(connection, key, fold.n)
         if leaves:
             items = tuple(item for item in items if item.fold == fold.n)
         first, last = fold.first_seq or 1, fold.last_seq or 0
@@ -169,7 +169,7 @@ def last_summarization(state: State) -> LastSummarization | None:
 
 def fold_stats(connection: Connection, state: State) -> FoldStats:
     """Success rate and mean latency of a chat's folds."""
-    folds = store.all_folds(connection, state.row.key)
+    folds = fold_rows.all_folds(connection, state.row.key)
     failures = sum(1 for event in journal.all_events(connection, state.row) if event.type == "summarization_failed")
     tried = len(folds) + failures
     mean = sum(fold.duration for fold in folds) / len(folds) if folds else 0.0

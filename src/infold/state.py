@@ -8,7 +8,7 @@ from typing import Any
 
 from infold.context import View
 from infold.items import LONG, PINNED, Item, block_tokens
-from infold.ledger import journal, store
+from infold.ledger import fold_rows, journal, store
 from infold.ledger.query import Connection
 from infold.ledger.rows import ChatRow, FoldRow
 from infold.messages import Message
@@ -154,14 +154,14 @@ def _read(connection: Connection, row: ChatRow) -> State:
     first = max(row.cursor + 1, row.last_seq - WINDOW + 1)
     messages = store.messages_between(connection, row.key, first, row.last_seq)
     model = store.last_model(connection, row.key, row.last_seq - 500)
-    items, damaged = store.memory_now(connection, row.key)
+    items, damaged = fold_rows.memory_now(connection, row.key)
     state = State(
         row,
         Policy.from_json(json.loads(row.policy)),
         marks_from(row.marks),
         items,
         journal.all_pins(connection, row.key),
-        store.newest_folds(connection, row.key, _RECENT_FOLDS),
+        fold_rows.newest_folds(connection, row.key, _RECENT_FOLDS),
         messages,
         sum(m.tokens for m in messages),
         model,
