@@ -103,20 +103,28 @@ class Line:
         self, method: str, path: str, body: bytes = b"", headers: Mapping[str, str] | None = None
     ) -> tuple[int, float, bytes]:
         """Status, when the first byte of the body came, and the body."""
-        if self._reader is None or self._writer is None or self._reader.at_eof():  # or the server closed it
-            self._reader, self._writer = await asyncio.open_connection(self._host, self._port)
         lines = [f"{method} {path} HTTP/1.1", f"Host: {self._host}:{self._port}", f"Content-Length: {len(body)}"]
         if body:
             lines.append("Content-Type: application/json")
         lines += [f"{name}: {value}" for name, value in (headers or {}).items()]
-        self._writer.write(("\r\n".join(lines) + "\r\n\r\n").encode() + body)
-        head = (await self._reader.readuntil(b"\r\n\r\n")).decode("latin-1").lower()
+        request = ("\r\n".join(lines) + "\r\n\r\n").encode() + body
+        try:
+            reader, head = await self._sent(request)
+        except (ConnectionError, asyncio.IncompleteReadError):  # closed for being idle, just as it was to be used
+            self._reader = None
+            reader, head = await self._sent(request)
         status = int(head.split(" ", 2)[1])
         if "transfer-encoding: chunked" in head:
-            return status, *await self._chunks(self._reader)
+            return status, *await self._chunks(reader)
         size = int(head.partition("content-length:")[2].partition("\r\n")[0] or 0)
-        found = await self._reader.readexactly(size)
+        found = await reader.readexactly(size)
         return status, time.perf_counter(), found
+
+    async def _sent(self, request: bytes) -> tuple[asyncio.StreamReader, str]:
+        if self._reader is None or self._writer is None or self._reader.at_eof():
+            self._reader, self._writer = await asyncio.open_connection(self._host, self._port)
+        self._writer.write(request)
+        return self._reader, (await self._reader.readuntil(b"\r\n\r\n")).decode("latin-1").lower()
 
     async def _chunks(self, reader: asyncio.StreamReader) -> tuple[float, bytes]:
         first, parts = 0.0, []
