@@ -189,6 +189,7 @@ def _run(app: FastAPI, settings: ServiceSettings, listening: socket.socket) -> N
             access_log=False,
             server_header=False,
             date_header=False,  # the gate sets it, unless an upstream did
+            timeout_keep_alive=75,  # longer than clients keep them: nobody is to write to one that is just being closed
             timeout_graceful_shutdown=math.ceil(settings.grace),
         ),
         app,
