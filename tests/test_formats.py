@@ -21,7 +21,7 @@ Wire = dict[str, Any]
 HUGE = 10_000_000
 UNFOLDED = preset("default", enabled=False)
 RELAXED = settings(
-    deadline=None, max_examples=40, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
+    deadline=None, max_examples=25, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
 )
 
 

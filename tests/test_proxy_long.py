@@ -160,8 +160,7 @@ def test_300_turns_with_a_client_that_sends_everything_each_time(proxied: Proxie
     assert all(reply.startswith(f"Reply to: {question(n)[:20]}") for n, reply in enumerate(replies))
 
 
-@pytest.mark.parametrize("named", [True, False])
-@pytest.mark.parametrize("way", [streaming, items, claude, agent])
+@pytest.mark.parametrize(("way", "named"), [(streaming, False), (items, True), (claude, False), (agent, True)])
 def test_40_turns(proxied: Proxied, way: Callable[..., Ask], named: bool) -> None:
     before = proxied.chats()
     headers = {"X_Infold_Chat": f"{way.__name__} 40"} if named else {"X_Infold_User": f"{way.__name__}"}

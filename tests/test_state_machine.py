@@ -33,7 +33,7 @@ from .rawsql import Observer
 
 FUZZ = int(os.environ.get("INFOLD_FUZZ", "0"))
 SETTINGS = settings(
-    max_examples=24 * max(FUZZ, 1), stateful_step_count=25, derandomize=not FUZZ, print_blob=bool(FUZZ),
+    max_examples=15 * max(FUZZ, 1), stateful_step_count=25, derandomize=not FUZZ, print_blob=bool(FUZZ),
     database=None, deadline=None, suppress_health_check=list(HealthCheck),
 )  # fmt: skip
 
