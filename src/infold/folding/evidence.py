@@ -41,6 +41,8 @@ _AREA = re.compile(
     r"|\b(?:quadrat|kubik)meter[ns]?\b|(?<=[\d+ ])(?:k?m|ft)[²³]|(?<=\d[ ])k?m[23]\b|(?<=\d)k?m[23]\b)",
     re.IGNORECASE,
 )
+_AREAS = ("sq", "cub", "cu ", "cu.", "cu-", "quadrat", "kubik", "²", "³", "m2", "m3")
+"""One of these is in whatever the pattern finds."""
 _AFTER_HAN = re.compile(r"(?<=[\u3400-\u9fff])(?=[A-Za-z0-9#])|(?<=[A-Za-z0-9])(?=[\u3400-\u9fff])")
 
 
@@ -142,7 +144,8 @@ def _area(match: re.Match[str]) -> str:
 
 def _normal(text: str) -> str:
     text = text[:_READ]
-    if _AREA.search(text):
+    low = text.lower()
+    if any(part in low for part in _AREAS):
         text = _AREA.sub(_area, text)
     if text.isascii():
         return text
@@ -168,8 +171,7 @@ def evidence_in(text: str, at: int = 0, runs: bool = True) -> Evidence:
         rest = masked(text, ((one.start, one.end) for one in dated if one.days[0][1] and one.days[0][2]))
         counted = (*numbers(rest), *in_words(rest, spoken))
     minutes = {minute for _, readings, _, _ in timed for minute in readings}
-    if "." in text:
-        minutes.update(dotted_times(text))
+    minutes.update(dotted_times(text))
     named = frozenset(weekdays(text, spoken)) | {
         day for full in days if all(full) and (day := weekday_of(full)) is not None
     }

@@ -123,7 +123,9 @@ class Grounds:
             if having is None:
                 return _failed(found, reason, f"{written[:60].strip()} is in none of its sources")
             found.documents |= having
-        if reason := self._days(claims.weekdays, claims.dates, own or near | self._around(near)):
+        if claims.weekdays and (
+            reason := self._days(claims.weekdays, claims.dates, own or near | self._around(near))
+        ):
             return _failed(found, "date", reason)
         if reason := self._worded(claims.worded):
             return _failed(found, "number", reason)
@@ -153,9 +155,11 @@ class Grounds:
 
         `related` are the texts that share words with it; what stands next to them counts too: a question and its answer.
         """
-        close = own | related | self._around(own or related)
         for reference in claims.references:
             yield "identifier", reference, self._reference(reference, own)
+        if not (claims.dates or claims.times or claims.numbers):
+            return
+        close = own | related | self._around(own or related)
         for dated in claims.dates:
             yield "date", dated.text, self._date(dated, own, close, related)
         for written, minutes in claims.times:
@@ -302,8 +306,6 @@ class Grounds:
 
     def _days(self, named: frozenset[int], dated: Sequence[Dated], near: set[int]) -> str:
         """Whether the days of the week that a line names are those of its sources, or of its own dates."""
-        if not named:
-            return ""
         said = {day for at in near for day in self.documents[at].evidence.weekdays}
         own = {weekday_of(day) for one in dated for day in one.days if all(day)}
         full = [one for one in dated if all(one.days[0])]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -17,6 +18,8 @@ _BREAK = re.compile(
     re.IGNORECASE,
 )
 _JOINING = ("-", "_", "/", "#", ".", "@")
+_MAY_BREAK = re.compile(r"[.!?;](?!$)|[\n。！？；]|\s(?:but|while|whereas|aber|mais|pero|and|und|et|y)\s", re.IGNORECASE)
+_LINE = 400  # characters of what may be a line of memory
 _DIGITS = re.compile(r"\d")
 
 _MENDING = frozenset(map(stem, "actually make correction rather sorry meant instead".split()))
@@ -39,19 +42,23 @@ class Placed:
     beside: frozenset[str]
 
 
-def placed(text: str, counted: Iterable[Number], dated: Iterable[Dated], named: Sequence[str]) -> Iterator[Placed]:
+def placed(text: str, counted: Sequence[Number], dated: Sequence[Dated], named: Sequence[str]) -> Iterator[Placed]:
     """The values of a text, each with the words of its part of the sentence; names are not among them."""
-    spans: list[tuple[int, frozenset[str]]] = []
-    start = 0
-    for end in (*(match.end() for match in _BREAK.finditer(text)), len(text)):
-        if end > start:
-            found = words.__wrapped__(text[start:end])
-            spans.append((end, frozenset(word for word in found if not _DIGITS.search(word))))
-        start = end
+    if not (counted or dated or named):
+        return
+    ends = [*(match.end() for match in _BREAK.finditer(text)), len(text)] if _MAY_BREAK.search(text) else [len(text)]
+    known: dict[int, frozenset[str]] = {}
     called = frozenset(plain(part) for name in named for part in (name, f"{name}s"))
 
     def beside(at: int) -> frozenset[str]:
-        return next((found for end, found in spans if at < end), frozenset())
+        part = bisect_right(ends, at)
+        if part == len(ends):
+            return frozenset()
+        if part not in known:
+            start, end = ends[part - 1] if part else 0, ends[part]
+            found = words(text) if end - start == len(text) < _LINE else words.__wrapped__(text[start:end])
+            known[part] = frozenset([word for word in found if word.isalpha() or not _DIGITS.search(word)])
+        return known[part]
 
     for one in counted:
         start = one.start + text[one.start : one.start + 1].isspace()
