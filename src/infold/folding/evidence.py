@@ -165,7 +165,8 @@ def evidence_in(text: str, at: int = 0, runs: bool = True) -> Evidence:
     if said is not None:
         days |= relative(text, said, spoken)
     claims = claims_of(text) if line and not at else None  # a line of memory: its claims are known
-    if claims is not None and not (claims.references or claims.dates or claims.times):
+    whole = all(one.days[0][1] and one.days[0][2] for one in dated)
+    if claims is not None and whole and not (claims.references or claims.times):
         counted = (*claims.numbers, *claims.worded)
     else:
         rest = masked(text, ((one.start, one.end) for one in dated if one.days[0][1] and one.days[0][2]))

@@ -109,6 +109,10 @@ def _rejected(reason: str, detail: str, findings: Sequence[Finding] = ()) -> Ver
     return Verdict(False, (), (*findings, Finding(reason, detail, "rejected")))
 
 
+def _lost(detail: str) -> Finding:
+    return Finding("lost", detail[:_DETAIL], "carried")
+
+
 class _Basis:
     """What all proposals for the same messages are judged by."""
 
@@ -121,6 +125,7 @@ class _Basis:
         self.older = {seq for item in (*memory, *pins) for seq in item.sources}
         change = merged(memory, found) if found else Change((), (), tuple(memory))
         self.stated = Statements(statements(change, found, 0.0), _CONFIDENT, _NEW_SHARE)
+        self.losses = [_lost(f"kept from the messages: {one.text}") for one in self.stated.every]
         gone = superseded(memory, change)
         self.lasting = [(item, Asked.of(item.text, item.sources)) for item in memory if item.id not in gone]
         """What memory holds and no message supersedes."""
@@ -253,7 +258,7 @@ class _Gate:
         sources = tuple(sorted({*right, *more[:_MOST_SOURCES]}))
         if sources != tuple(sorted(set(line.sources))):
             self.note("citation", "it rests on other messages than it cites", "recited")
-        return replace(line, sources=sources)
+        return line if sources == line.sources else replace(line, sources=sources)
 
     def _speaks_of(self, seq: int, support: Support) -> bool:
         """Whether a cited message shares a word with the line, or no message does."""
@@ -287,14 +292,13 @@ class _Gate:
         ]
         for item in lost:
             self._add(Candidate(item.section, item.text, item.sources, confidence=item.confidence), False)
-            self.note("lost", f"kept from memory: {item.text}", "carried")
+            self.findings.append(_lost(f"kept from memory: {item.text}"))
 
     def keep_statements(self) -> list[Candidate]:
         """What the messages state confidently and no line says, to be carried over."""
         missing = self.stated.missing(self.sound)
-        for one in missing:
-            self.note("lost", f"kept from the messages: {one.text}", "carried")
-        return missing
+        self.findings += [self.basis.losses[at] for at in missing]
+        return [self.stated.every[at] for at in missing]
 
 
 def _against(text: str, pin: Item) -> bool:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from heapq import nlargest
+from itertools import accumulate, chain
 
 from infold.folding.calendar import Dated, said_in, weekday_of
 from infold.folding.evidence import (
@@ -21,7 +24,6 @@ from infold.folding.likeness import GENERIC
 from infold.folding.matching import (
     counts_alike,
     has_bare,
-    has_nth,
     is_bare_hour,
     is_dated,
     is_hour,
@@ -32,7 +34,7 @@ from infold.folding.placing import Placed, Places, misplaced
 from infold.folding.polarity import Clause, clauses_of, opposed
 from infold.folding.proper import known, names, plain, spelled_out
 from infold.folding.quantities import Number
-from infold.folding.references import cites, has_digits
+from infold.folding.references import cites, has_digits, written_as
 from infold.folding.turning import turned
 from infold.items import Item
 from infold.messages import Message
@@ -72,6 +74,12 @@ class Grounds:
     def __init__(self, sources: Sequence[Message], older: Iterable[Item]) -> None:
         self.documents = [Document(evidence_of(message), (message.seq,), True) for message in sources]
         self.documents += [Document(evidence_of_text(item.text), item.sources, False) for item in older]
+        last = sum(one.new for one in self.documents) - 1
+        self.beside = [
+            tuple(near for near in (at - 1, at + 1) if 0 <= near <= last) if one.new else ()
+            for at, one in enumerate(self.documents)
+        ]
+        """The messages next to each."""
         self.runs = frozenset().union(*(one.evidence.runs for one in self.documents if one.new))
         self.by_seq: dict[int, list[int]] = {}
         self.numbers: dict[float, list[tuple[int, Number]]] = {}
@@ -83,13 +91,17 @@ class Grounds:
         self.naming: dict[str, list[int]] = {}
         """Which texts have a plain word."""
         self.folded = "\n".join(one.evidence.folded for one in self.documents)
+        self.starts = list(accumulate((len(one.evidence.folded) + 1 for one in self.documents), initial=0))
+        """Where each text begins in all of them."""
         self.all = evidence_of_text("")
         if self.documents:
             digits = "\n".join(one.evidence.digits for one in self.documents)
             self.all = replace(self.all, folded=self.folded, digits=digits)
         self.places: Places = {}
-        self.months: dict[int, set[int]] = {}
-        self.nth = {at for at, one in enumerate(self.documents) if has_nth(one.evidence)}
+        self.days: dict[tuple[int, int], set[int]] = {}
+        """Which texts name a day of a month, or with 0 the month."""
+        self.nth: dict[float, set[int]] = {}
+        """Which texts may name a day by its number alone: "on the 14th"."""
         self.timed = [at for at, one in enumerate(self.documents) if one.evidence.minutes or has_bare(one.evidence)]
         for at, document in enumerate(self.documents):
             for word in document.evidence.words:
@@ -106,16 +118,18 @@ class Grounds:
             for one in document.evidence.placed:
                 for key in one.keys:
                     self.places.setdefault(key, []).append((at, one.beside))
-            for day in document.evidence.days:
-                self.months.setdefault(day[1], set()).add(at)
+            for _, month, day in document.evidence.days:
+                self.days.setdefault((month, day), set()).add(at)
+                self.days.setdefault((month, 0), set()).add(at)
+            for nth in document.evidence.numbers:
+                if nth.nth and not nth.words:
+                    for value in nth.values:
+                        self.nth.setdefault(value, set()).add(at)
 
     def support(self, text: str, cited: Sequence[int]) -> Support:
         """Whether a line holds, and by what; `cited` are the seqs it names."""
         mine = frozenset(word for word in stems_of(text) if not word.isdigit())
-        found = Support()
-        for word in mine:
-            for at in self.speaking.get(word, ()):
-                found.shared[at] = found.shared.get(at, 0) + (1 if word in GENERIC else 2)
+        found = Support(shared=self._sharing(mine))
         own = {at for seq in cited for at in self.by_seq.get(seq, ())}
         near = {at for at, shared in found.shared.items() if shared > 1}  # more than a word like "week"
         claims = claims_of(text)
@@ -123,9 +137,7 @@ class Grounds:
             if having is None:
                 return _failed(found, reason, f"{written[:60].strip()} is in none of its sources")
             found.documents |= having
-        if claims.weekdays and (
-            reason := self._days(claims.weekdays, claims.dates, own or near | self._around(near))
-        ):
+        if claims.weekdays and (reason := self._days(claims.weekdays, claims.dates, own or near | self._around(near))):
             return _failed(found, "date", reason)
         if reason := self._worded(claims.worded):
             return _failed(found, "number", reason)
@@ -135,6 +147,12 @@ class Grounds:
             kind, value = one.keys[0]
             return _failed(found, kind, f"{value} belongs elsewhere in its sources")
         return self._said(text, own, found)
+
+    def _sharing(self, words: frozenset[str]) -> dict[int, int]:
+        """The texts that have some of these words: for each of them 2, for a pale one 1."""
+        known = words & self.speaking.keys()
+        every = [self.speaking[word] for word in known]
+        return Counter(chain(*every, *(self.speaking[word] for word in known - GENERIC)))
 
     def _misplaced(self, mine: Sequence[Placed], own: set[int], found: Support) -> Placed | None:
         shared = found.shared
@@ -169,12 +187,7 @@ class Grounds:
 
     def _around(self, documents: Iterable[int]) -> set[int]:
         """Messages next to some: a question and its answer."""
-        return {
-            at + step
-            for at in documents
-            for step in (-1, 1)
-            if 0 <= at + step < len(self.documents) and self.documents[at].new and self.documents[at + step].new
-        }
+        return set().union(*[self.beside[at] for at in documents])
 
     @staticmethod
     def _pick(having: Iterable[int], own: set[int], close: set[int] | None) -> set[int] | None:
@@ -198,7 +211,19 @@ class Grounds:
     def _having(self, reference: str, loosely: bool = False) -> set[int]:
         if not cites(reference, self.all, loosely):
             return set()
-        return {at for at, one in enumerate(self.documents) if cites(reference, one.evidence, loosely)}
+        near = range(len(self.documents)) if loosely else self._writing(*written_as(reference))
+        return {at for at in near if cites(reference, self.documents[at].evidence, loosely)}
+
+    def _writing(self, *parts: str) -> set[int]:
+        """The texts that have one of some parts, letter by letter."""
+        found: set[int] = set()
+        for part in parts:
+            start = self.folded.find(part) if part else -1
+            while start >= 0:
+                at = bisect_right(self.starts, start) - 1
+                found.add(at)
+                start = self.folded.find(part, self.starts[at + 1]) if at + 1 < len(self.starts) else -1
+        return found
 
     def _number(self, number: Number, own: set[int], close: set[int], related: set[int]) -> set[int] | None:
         if not number.unit and _POINT_ZERO.fullmatch(number.text):  # a grade or a version: 2.0 is not 2
@@ -246,8 +271,8 @@ class Grounds:
             return having
         return {
             at
-            for at, one in enumerate(self.documents)
-            if (cites(number.text, one.evidence, False) or has_digits(number.text, one.evidence))
+            for at in self._writing(number.text, *written_as(number.text))
+            if (cites(number.text, evidence := self.documents[at].evidence, False) or has_digits(number.text, evidence))
             and not any(other.unit and number.unit for other in self._alike(number, {at}))
         }
 
@@ -278,7 +303,7 @@ class Grounds:
         having = {
             at
             for day in dated.days
-            for at in self.months.get(day[1], set()) | self.nth
+            for at in (self.days.get(day[1:], frozenset()) | self.nth.get(day[2], frozenset()))
             if is_dated(day, self.documents[at].evidence)
         }
         if any(self.documents[at].evidence.days for at in own):  # what it cites has dates of its own

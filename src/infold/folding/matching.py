@@ -34,10 +34,6 @@ def named_alike(one: Number, other: Number) -> bool:
     return one.nth and other.nth and not one.words and not other.words
 
 
-def has_nth(evidence: Evidence) -> bool:
-    return any(one.nth for one in evidence.numbers)
-
-
 def has_bare(evidence: Evidence) -> bool:
     return any(not one.kinds for one in evidence.numbers)
 

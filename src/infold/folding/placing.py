@@ -18,7 +18,9 @@ _BREAK = re.compile(
     re.IGNORECASE,
 )
 _JOINING = ("-", "_", "/", "#", ".", "@")
-_MAY_BREAK = re.compile(r"[.!?;](?!$)|[\n。！？；]|\s(?:but|while|whereas|aber|mais|pero|and|und|et|y)\s", re.IGNORECASE)
+_MAY_BREAK = re.compile(
+    r"[.!?;](?!$)|[\n。！？；]|\s(?:but|while|whereas|aber|mais|pero|and|und|et|y)\s", re.IGNORECASE
+)
 _LINE = 400  # characters of what may be a line of memory
 _DIGITS = re.compile(r"\d")
 

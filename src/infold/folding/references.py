@@ -121,6 +121,11 @@ def cites(reference: str, evidence: Evidence, loosely: bool = True) -> bool:
     return bool(compact) and compact[:2] in evidence.folded and _loosely(compact).search(evidence.folded) is not None
 
 
+def written_as(reference: str) -> frozenset[str]:
+    """The ways a reference may be written; a text that has it has one of them."""
+    return _wanted(reference)[0]
+
+
 def has_digits(written: str, evidence: Evidence) -> bool:
     """Whether a text has a figure of three digits or more, be it with letters before it: 1782 of LH1782."""
     return (

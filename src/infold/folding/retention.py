@@ -96,17 +96,20 @@ class Statements:
             for word in stems:
                 self.speaking.setdefault(word, []).append(at)
 
-    def missing(self, lines: Lines) -> list[Candidate]:
+    def missing(self, lines: Lines) -> list[int]:
         """The confident ones that neither some lines say nor those that were found missing before."""
         missing: dict[int, None] = {}
-        said = set(lines.speaking)
+        spoken = frozenset(lines.speaking)
+        said = set(spoken)
         for at in self.confident:
             asked = self.asked[at]
             if not asked.rare or not missing.keys().isdisjoint(self.enough[at]):
                 continue
-            near, same = _near(asked, lines)
-            if _said(asked, lines, near, same, self.share):
-                continue
+            near: dict[int, int] = {}
+            if not asked.rare.isdisjoint(spoken) or asked.exact:
+                near, same = _near(asked, lines)
+                if _said(asked, lines, near, same, self.share):
+                    continue
             together = asked.rare & said
             if together and len(together) >= max(self.share, _TOGETHER) * len(asked.rare):
                 others = {one for word in together for one in self.speaking.get(word, ()) if one in missing}
@@ -116,7 +119,7 @@ class Statements:
                     continue
             missing[at] = None
             said |= self.stems[at]
-        return [self.every[at] for at in missing]
+        return list(missing)
 
 
 def merged(memory: Sequence[Item], found: Sequence[Candidate]) -> Change:
