@@ -130,7 +130,7 @@ def claims_of(text: str) -> Claims:
         tuple((written, minutes) for written, minutes, _, _ in timed),
         tuple(references),
         tuple(named),
-        tuple(placed(text, found, dated, named)),
+        tuple(placed(text, found, dated, timed, named, fine=False)),
     )
 
 
@@ -190,7 +190,7 @@ def evidence_in(text: str, at: int = 0, runs: bool = True) -> Evidence:
         named,
         frozenset(minutes),
         clauses_of(text) if line else clauses_of.__wrapped__(text),
-        claims.placed if claims is not None else tuple(placed(text, counted, dated, names(text))),
+        claims.placed if claims is not None else tuple(placed(text, counted, dated, timed, names(text))),
         said,
         language_of(spoken),
     )

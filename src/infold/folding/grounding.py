@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from heapq import nlargest
 from itertools import accumulate, chain
 
-from infold.folding.calendar import Dated, said_in, weekday_of
+from infold.folding.calendar import LETTERS, Dated, said_in, weekday_of
 from infold.folding.evidence import (
     Claims,
     Evidence,
@@ -30,7 +30,7 @@ from infold.folding.matching import (
     measures_alike,
     named_alike,
 )
-from infold.folding.placing import Placed, Places, misplaced
+from infold.folding.placing import Key, Placed, Places, misplaced
 from infold.folding.polarity import Clause, clauses_of, opposed
 from infold.folding.proper import known, names, plain, spelled_out
 from infold.folding.quantities import Number
@@ -117,7 +117,7 @@ class Grounds:
                 self.years.setdefault(year, []).append(at)
             for one in document.evidence.placed:
                 for key in one.keys:
-                    self.places.setdefault(key, []).append((at, one.beside))
+                    self.places.setdefault(key, []).append((at, one))
             for _, month, day in document.evidence.days:
                 self.days.setdefault((month, day), set()).add(at)
                 self.days.setdefault((month, 0), set()).add(at)
@@ -143,7 +143,7 @@ class Grounds:
             return _failed(found, "number", reason)
         if name := self._unknown(self._names(text, claims, own), own, found):
             return _failed(found, "name", f"the name {name[:60]} is in none of its sources")
-        if claims.placed and (one := self._misplaced(claims.placed, own, found)):
+        if claims.placed and (one := self._misplaced(text, claims, own, found)):
             kind, value = one.keys[0]
             return _failed(found, kind, f"{value} belongs elsewhere in its sources")
         return self._said(text, own, found)
@@ -154,13 +154,16 @@ class Grounds:
         every = [self.speaking[word] for word in known]
         return Counter(chain(*every, *(self.speaking[word] for word in known - GENERIC)))
 
-    def _misplaced(self, mine: Sequence[Placed], own: set[int], found: Support) -> Placed | None:
+    def _misplaced(self, text: str, claims: Claims, own: set[int], found: Support) -> Placed | None:
         shared = found.shared
-        home = {at for at in own if shared.get(at, 0) > 1}
-        if not home:
+        home = own
+        if not own or not (claims.names or any(shared.get(at, 0) > 1 for at in own)):
             home = {at for at in nlargest(1, shared, key=lambda at: shared[at]) if shared[at] >= _SPEAKING}
-        values = (one for at in sorted(home) for one in self.documents[at].evidence.placed)
-        return misplaced(mine, values, home | own | self._around(home | own), self.places)
+        said: set[Key] = {key for one in claims.placed for key in one.keys}
+        said.update(("number", value) for one in claims.worded for value in (*one.values, *one.bases))
+        said.update(("name", word) for word in LETTERS.findall(plain(text)))
+        values = ((at, one) for at in sorted(home) for one in self.documents[at].evidence.placed)
+        return misplaced(claims.placed, said, values, home | own | self._around(home | own), self.places, bool(own))
 
     def repeated(self, runs: frozenset[int]) -> bool:
         """Whether a message has one of some runs of words."""
