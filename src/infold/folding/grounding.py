@@ -42,6 +42,7 @@ from infold.messages import Message
 _ENGLISH = frozenset("the is are and of with by for not on at to user wants prefers has needs".split())
 _POINT_ZERO = re.compile(r"\d+\.0")
 _SPEAKING = 3  # shared words, counted twice, from which on a text is what a line rests on
+_SURE = 6  # the same, from which on there is no doubt
 _NEAR = 6  # texts beside the cited ones in which a line's clauses are looked for
 _TELLING = 1000  # a number from here on is hardly the same by chance
 
@@ -163,7 +164,23 @@ class Grounds:
         said.update(("number", value) for one in claims.worded for value in (*one.values, *one.bases))
         said.update(("name", word) for word in LETTERS.findall(plain(text)))
         values = ((at, one) for at in sorted(home) for one in self.documents[at].evidence.placed)
-        return misplaced(claims.placed, said, values, home | own | self._around(home | own), self.places, bool(own))
+        near, sure = (
+            home | own | self._around(home | own),
+            bool(own or max(map(shared.__getitem__, home), default=0) >= _SURE),
+        )
+        return misplaced(claims.placed, said, values, near, self._placing(claims.placed), sure)
+
+    def _placing(self, mine: Sequence[Placed]) -> Places:
+        """Where values stand; a name that was not read as one in a text stands beside all of its words."""
+        missing = {one.keys[0]: one for one in mine if one.kind == "name" and one.keys[0] not in self.places}
+        if not missing:
+            return self.places
+        found: Places = {}
+        for key, one in missing.items():
+            for at in self.naming.get(str(key[1]), ()):
+                stems = self.documents[at].evidence.stems
+                found.setdefault(key, []).append((at, replace(one, beside=stems, close=stems)))
+        return {**{key: self.places[key] for one in mine for key in one.keys if key in self.places}, **found}
 
     def repeated(self, runs: frozenset[int]) -> bool:
         """Whether a message has one of some runs of words."""

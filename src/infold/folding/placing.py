@@ -30,7 +30,7 @@ _DIGITS = re.compile(r"\d")
 
 _FEW = 2  # words beside a value
 _CLEARLY = 3
-_ELSEWHERE = 1.5  # words more that another value must have beside it where it stands in another text
+_ELSEWHERE = 1.5  # words more that another name must have beside it where it stands in another text
 _SENTENCE_ENDS = frozenset(".!?;\n。！？；")
 _MENDING = frozenset(map(stem, "actually make correction rather sorry meant instead".split()))
 
@@ -165,19 +165,19 @@ def misplaced(
     home: Iterable[tuple[int, Placed]],
     near: set[int],
     known: Places,
-    cited: bool,
+    sure: bool,
 ) -> Placed | None:
     """A value of a line beside words that its sources put another one to, and this one nowhere.
 
     `said` are all values that the line has in any form, `home` the values of the texts it rests on, `near` those texts
-    and their neighbours; `cited` tells whether the line names them itself.
+    and their neighbours; `sure` tells whether it rests on them beyond doubt.
     """
     heads = {str(value)[:4] for one in mine for kind, value in one.keys if kind == "name"}
     rivals = [(at, one) for at, one in home if not any(key in said or str(key[1])[:4] in heads for key in one.keys)]
     for one in mine if rivals else ():
         alike = [rival for rival in rivals if rival[1].kind == one.kind]
         places = [place for key in one.keys for place in known.get(key, ())]
-        if alike and places and (_twice(one, mine, places, near) or _elsewhere(one, places, alike, near, cited)):
+        if alike and places and (_twice(one, mine, places, near) or _elsewhere(one, places, alike, near, sure)):
             return one
     return None
 
@@ -188,23 +188,24 @@ def _twice(one: Placed, mine: Sequence[Placed], places: _Found, near: set[int]) 
     return often > 1 and 0 < len({(at, place) for at, place in places if at in near}) < often
 
 
-def _elsewhere(one: Placed, places: _Found, rivals: _Found, near: set[int], cited: bool) -> bool:
+def _elsewhere(one: Placed, places: _Found, rivals: _Found, near: set[int], sure: bool) -> bool:
     """Whether another value stands clearly nearer to the words of a line."""
     here = [(at, place) for at, place in places if at in near]
     best, there = max((_shared(one.close, place.close), at) for at, place in places)
+    apart = _ELSEWHERE if one.kind == "name" else 1
     lonely = [at for at, place in here if len(place.beside) < _FEW or not place.beside.isdisjoint(_MENDING)]
     if lonely:  # said by itself, or to mend another: then it is what holds, but not where the other was said later
         top, last = max((_shared(one.close, rival.close), at) for at, rival in rivals)
         return top >= best + _CLEARLY and last > max(lonely)
-    if any(_shared(one.close, rival.close) >= best + (1 if at == there else _ELSEWHERE) for at, rival in rivals):
+    if any(_shared(one.close, rival.close) >= best + (1 if at == there else apart) for at, rival in rivals):
         return True
     best, there = max((_shared(one.beside, place.beside), at) for at, place in places)
-    least = _ELSEWHERE if here else 0.5
+    least = apart if here else 0.5
     if any(
         _shared(one.beside, rival.beside) >= best + (min(1, least) if at == there else least) for at, rival in rivals
     ):
         return True
-    return one.kind == "name" and cited and not here and best < 1  # someone of another topic
+    return one.kind == "name" and sure and not here and best < 1  # someone of another topic
 
 
 def _shared(one: frozenset[str], other: frozenset[str]) -> float:
