@@ -3,41 +3,32 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from heapq import nlargest
-from itertools import accumulate, chain
 
 from infold.folding.calendar import LETTERS, Dated, said_in, weekday_of
 from infold.folding.evidence import (
     Claims,
-    Evidence,
     claims_of,
-    evidence_of,
-    evidence_of_text,
     language_of,
     stems_of,
 )
-from infold.folding.likeness import GENERIC
+from infold.folding.indexing import Texts
 from infold.folding.matching import (
     counts_alike,
-    has_bare,
     is_bare_hour,
     is_dated,
     is_hour,
     measures_alike,
     named_alike,
 )
-from infold.folding.placing import Key, Placed, Places, misplaced
+from infold.folding.placing import Key, Placed, misplaced
 from infold.folding.polarity import Clause, clauses_of, opposed
 from infold.folding.proper import known, names, plain, spelled_out
 from infold.folding.quantities import Number
 from infold.folding.references import cites, has_digits, written_as
 from infold.folding.turning import turned
-from infold.items import Item
-from infold.messages import Message
 
 _ENGLISH = frozenset("the is are and of with by for not on at to user wants prefers has needs".split())
 _POINT_ZERO = re.compile(r"\d+\.0")
@@ -45,16 +36,6 @@ _SPEAKING = 3  # shared words, counted twice, from which on a text is what a lin
 _SURE = 6  # the same, from which on there is no doubt
 _NEAR = 6  # texts beside the cited ones in which a line's clauses are looked for
 _TELLING = 1000  # a number from here on is hardly the same by chance
-
-
-@dataclass(frozen=True, slots=True)
-class Document:
-    """A text that lines may rest on."""
-
-    evidence: Evidence
-    seqs: tuple[int, ...]
-    new: bool
-    """A message of this fold, not older memory."""
 
 
 @dataclass(slots=True)
@@ -69,68 +50,13 @@ class Support:
     """How many content words each text shares with it; pale ones count half."""
 
 
-class Grounds:
-    """Everything that lines may rest on, by value."""
-
-    def __init__(self, sources: Sequence[Message], older: Iterable[Item]) -> None:
-        self.documents = [Document(evidence_of(message), (message.seq,), True) for message in sources]
-        self.documents += [Document(evidence_of_text(item.text), item.sources, False) for item in older]
-        last = sum(one.new for one in self.documents) - 1
-        self.beside = [
-            tuple(near for near in (at - 1, at + 1) if 0 <= near <= last) if one.new else ()
-            for at, one in enumerate(self.documents)
-        ]
-        """The messages next to each."""
-        self.runs = frozenset().union(*(one.evidence.runs for one in self.documents if one.new))
-        self.by_seq: dict[int, list[int]] = {}
-        self.numbers: dict[float, list[tuple[int, Number]]] = {}
-        self.counted: set[str] = set()
-        """Units and nouns that come with a number somewhere."""
-        self.speaking: dict[str, list[int]] = {}
-        """Which texts have a stem."""
-        self.years: dict[int, list[int]] = {}
-        self.naming: dict[str, list[int]] = {}
-        """Which texts have a plain word."""
-        self.folded = "\n".join(one.evidence.folded for one in self.documents)
-        self.starts = list(accumulate((len(one.evidence.folded) + 1 for one in self.documents), initial=0))
-        """Where each text begins in all of them."""
-        self.all = evidence_of_text("")
-        if self.documents:
-            digits = "\n".join(one.evidence.digits for one in self.documents)
-            self.all = replace(self.all, folded=self.folded, digits=digits)
-        self.places: Places = {}
-        self.days: dict[tuple[int, int], set[int]] = {}
-        """Which texts name a day of a month, or with 0 the month."""
-        self.nth: dict[float, set[int]] = {}
-        """Which texts may name a day by its number alone: "on the 14th"."""
-        self.timed = [at for at, one in enumerate(self.documents) if one.evidence.minutes or has_bare(one.evidence)]
-        for at, document in enumerate(self.documents):
-            for word in document.evidence.words:
-                self.naming.setdefault(word, []).append(at)
-            for seq in document.seqs:
-                self.by_seq.setdefault(seq, []).append(at)
-            for word in document.evidence.stems:
-                self.speaking.setdefault(word, []).append(at)
-            for value, number in document.evidence.values:
-                self.numbers.setdefault(value, []).append((at, number))
-            self.counted |= document.evidence.kinds
-            for year in document.evidence.years:
-                self.years.setdefault(year, []).append(at)
-            for one in document.evidence.placed:
-                for key in one.keys:
-                    self.places.setdefault(key, []).append((at, one))
-            for _, month, day in document.evidence.days:
-                self.days.setdefault((month, day), set()).add(at)
-                self.days.setdefault((month, 0), set()).add(at)
-            for nth in document.evidence.numbers:
-                if nth.nth and not nth.words:
-                    for value in nth.values:
-                        self.nth.setdefault(value, set()).add(at)
+class Grounds(Texts):
+    """Everything that lines may rest on, and whether they do."""
 
     def support(self, text: str, cited: Sequence[int]) -> Support:
         """Whether a line holds, and by what; `cited` are the seqs it names."""
         mine = frozenset(word for word in stems_of(text) if not word.isdigit())
-        found = Support(shared=self._sharing(mine))
+        found = Support(shared=self.sharing(mine))
         own = {at for seq in cited for at in self.by_seq.get(seq, ())}
         near = {at for at, shared in found.shared.items() if shared > 1}  # more than a word like "week"
         claims = claims_of(text)
@@ -138,7 +64,7 @@ class Grounds:
             if having is None:
                 return _failed(found, reason, f"{written[:60].strip()} is in none of its sources")
             found.documents |= having
-        if claims.weekdays and (reason := self._days(claims.weekdays, claims.dates, own or near | self._around(near))):
+        if claims.weekdays and (reason := self._days(claims.weekdays, claims.dates, own or near | self.around(near))):
             return _failed(found, "date", reason)
         if reason := self._worded(claims.worded):
             return _failed(found, "number", reason)
@@ -148,12 +74,6 @@ class Grounds:
             kind, value = one.keys[0]
             return _failed(found, kind, f"{value} belongs elsewhere in its sources")
         return self._said(text, own, found)
-
-    def _sharing(self, words: frozenset[str]) -> dict[int, int]:
-        """The texts that have some of these words: for each of them 2, for a pale one 1."""
-        known = words & self.speaking.keys()
-        every = [self.speaking[word] for word in known]
-        return Counter(chain(*every, *(self.speaking[word] for word in known - GENERIC)))
 
     def _misplaced(self, text: str, claims: Claims, own: set[int], found: Support) -> Placed | None:
         shared = found.shared
@@ -165,26 +85,10 @@ class Grounds:
         said.update(("name", word) for word in LETTERS.findall(plain(text)))
         values = ((at, one) for at in sorted(home) for one in self.documents[at].evidence.placed)
         near, sure = (
-            home | own | self._around(home | own),
+            home | own | self.around(home | own),
             bool(own or max(map(shared.__getitem__, home), default=0) >= _SURE),
         )
-        return misplaced(claims.placed, said, values, near, self._placing(claims.placed), sure)
-
-    def _placing(self, mine: Sequence[Placed]) -> Places:
-        """Where values stand; a name that was not read as one in a text stands beside all of its words."""
-        missing = {one.keys[0]: one for one in mine if one.kind == "name" and one.keys[0] not in self.places}
-        if not missing:
-            return self.places
-        found: Places = {}
-        for key, one in missing.items():
-            for at in self.naming.get(str(key[1]), ()):
-                stems = self.documents[at].evidence.stems
-                found.setdefault(key, []).append((at, replace(one, beside=stems, close=stems)))
-        return {**{key: self.places[key] for one in mine for key in one.keys if key in self.places}, **found}
-
-    def repeated(self, runs: frozenset[int]) -> bool:
-        """Whether a message has one of some runs of words."""
-        return not self.runs.isdisjoint(runs)
+        return misplaced(claims.placed, said, values, near, self.placing(claims.placed), sure)
 
     def _looked_up(
         self, claims: Claims, own: set[int], related: set[int]
@@ -197,17 +101,13 @@ class Grounds:
             yield "identifier", reference, self._reference(reference, own)
         if not (claims.dates or claims.times or claims.numbers):
             return
-        close = own | related | self._around(own or related)
+        close = own | related | self.around(own or related)
         for dated in claims.dates:
             yield "date", dated.text, self._date(dated, own, close, related)
         for written, minutes in claims.times:
             yield "date", written, self._time(minutes, own, close)
         for number in claims.numbers:
             yield "number", number.text, self._number(number, own, close, related)
-
-    def _around(self, documents: Iterable[int]) -> set[int]:
-        """Messages next to some: a question and its answer."""
-        return set().union(*[self.beside[at] for at in documents])
 
     @staticmethod
     def _pick(having: Iterable[int], own: set[int], close: set[int] | None) -> set[int] | None:
@@ -231,19 +131,8 @@ class Grounds:
     def _having(self, reference: str, loosely: bool = False) -> set[int]:
         if not cites(reference, self.all, loosely):
             return set()
-        near = range(len(self.documents)) if loosely else self._writing(*written_as(reference))
+        near = range(len(self.documents)) if loosely else self.writing(*written_as(reference))
         return {at for at in near if cites(reference, self.documents[at].evidence, loosely)}
-
-    def _writing(self, *parts: str) -> set[int]:
-        """The texts that have one of some parts, letter by letter."""
-        found: set[int] = set()
-        for part in parts:
-            start = self.folded.find(part) if part else -1
-            while start >= 0:
-                at = bisect_right(self.starts, start) - 1
-                found.add(at)
-                start = self.folded.find(part, self.starts[at + 1]) if at + 1 < len(self.starts) else -1
-        return found
 
     def _number(self, number: Number, own: set[int], close: set[int], related: set[int]) -> set[int] | None:
         if not number.unit and _POINT_ZERO.fullmatch(number.text):  # a grade or a version: 2.0 is not 2
@@ -291,7 +180,7 @@ class Grounds:
             return having
         return {
             at
-            for at in self._writing(number.text, *written_as(number.text))
+            for at in self.writing(number.text, *written_as(number.text))
             if (cites(number.text, evidence := self.documents[at].evidence, False) or has_digits(number.text, evidence))
             and not any(other.unit and number.unit for other in self._alike(number, {at}))
         }
@@ -411,7 +300,7 @@ class Grounds:
         """The clauses of the texts a line rests on, and of their neighbours: a question and its answer."""
         shared = found.shared
         home = own or {at for at in nlargest(1, shared, key=lambda at: shared[at]) if shared[at] >= _SPEAKING}
-        return [self.documents[at].evidence.clauses for at in sorted(home | self._around(home))]
+        return [self.documents[at].evidence.clauses for at in sorted(home | self.around(home))]
 
     def _grounded(self, text: str) -> bool:
         claims = claims_of(text)

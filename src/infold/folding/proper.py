@@ -126,9 +126,13 @@ def names(text: str, german: bool = False) -> list[str]:
         if german and not _TITLES.search(before):
             continue
         first = headline or _STARTS.search(before[-4:]) or not text[:at].strip()
-        if first and word[1:].islower() and ordinary(word) and (headline or not _TITLES.search(before)):
-            if headline or not _first_name(word, text[match.end() : match.end() + 24]):
-                continue
+        if (
+            first
+            and word[1:].islower()
+            and ordinary(word)
+            and (headline or not (_TITLES.search(before) or _first_name(word, text[match.end() : match.end() + 24])))
+        ):
+            continue
         found.append(word)
     return found
 
