@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from heapq import nlargest
 
@@ -79,7 +79,7 @@ class Grounds(Texts):
         shared = found.shared
         home = own
         if not own or not (claims.names or any(shared.get(at, 0) > 1 for at in own)):
-            home = {at for at in nlargest(1, shared, key=lambda at: shared[at]) if shared[at] >= _SPEAKING}
+            home = _nearest(shared)
         said: set[Key] = {key for one in claims.placed for key in one.keys}
         said.update(("number", value) for one in claims.worded for value in (*one.values, *one.bases))
         said.update(("name", word) for word in LETTERS.findall(plain(text)))
@@ -299,12 +299,18 @@ class Grounds(Texts):
     def _speakers(self, own: set[int], found: Support) -> list[Sequence[Clause]]:
         """The clauses of the texts a line rests on, and of their neighbours: a question and its answer."""
         shared = found.shared
-        home = own or {at for at in nlargest(1, shared, key=lambda at: shared[at]) if shared[at] >= _SPEAKING}
+        home = own or _nearest(shared)
         return [self.documents[at].evidence.clauses for at in sorted(home | self.around(home))]
 
     def _grounded(self, text: str) -> bool:
         claims = claims_of(text)
         return bool(claims.numbers or claims.dates or claims.references or claims.names or claims.times)
+
+
+def _nearest(shared: Mapping[int, int]) -> set[int]:
+    """The text that shares most with a line, the last of them; none where that is too little."""
+    best = max(shared, key=lambda at: (shared[at], at), default=-1)
+    return {best} if shared.get(best, 0) >= _SPEAKING else set()
 
 
 def _failed(found: Support, reason: str, detail: str) -> Support:

@@ -29,7 +29,7 @@ _LINE = 400  # characters of what may be a line of memory
 _DIGITS = re.compile(r"\d")
 
 _FEW = 2  # words beside a value
-_CLEARLY = 3
+_CLEARLY = 3  # words more that another value must have where this one is said by itself
 _ELSEWHERE = 1.5  # words more that another name must have beside it where it stands in another text
 _SENTENCE_ENDS = frozenset(".!?;\n。！？；")
 _MENDING = frozenset(map(stem, "actually make correction rather sorry meant instead".split()))
@@ -67,7 +67,7 @@ class _Parts:
         self._known: dict[int, frozenset[str]] = {}
 
     def words(self, at: int) -> frozenset[str]:
-        """The words of the part at a place; with those before it where it has hardly any."""
+        """The words of the part at a place."""
         return self._words(bisect_right(self.ends, at))
 
     def _words(self, part: int) -> frozenset[str]:
@@ -97,7 +97,7 @@ def placed(
     named: Sequence[str],
     fine: bool = True,
 ) -> Iterator[Placed]:
-    """The values of a text, each with the words beside it; names are not among them."""
+    """The values of a text, each with the words beside it; `fine` tells parts of sentences apart."""
     if not (counted or dated or named or timed):
         return
     coarse = _Parts(text, _BREAK)
@@ -115,7 +115,7 @@ def placed(
         before, after = text[max(0, start - 1) : start], text[one.end : one.end + 1]
         if before.isalnum() or before in _JOINING or after.isalnum():  # part of a code
             continue
-        if any(begin <= start < end for begin, end in clock):
+        if any(begin <= start < end for begin, end in clock):  # of a time of day
             continue
         kind = one.unit or ("nth" if one.nth else "count")
         yield place(tuple(("number", value) for value in {*one.values, *one.bases}), kind, start, one.end)
