@@ -6,7 +6,7 @@ import re
 import tomllib
 import unicodedata
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -132,3 +132,54 @@ def test_F3_gate(case: Case) -> None:
         assert all(any(part in text for text in committed) for part in case.carried)
     assert [part for part in case.kept if not any(part in text for text in committed)] == []
     assert [part for part in case.gone if any(part in text for text in committed)] == []
+
+
+EXCHANGES = CORPUS.with_name("exchanges.txt")
+
+
+@dataclass(frozen=True)
+class Told:
+    """A line about a chat, and whether it is right."""
+
+    chat: tuple[Message, ...]
+    text: str
+    cites: tuple[int, ...]
+    right: bool
+
+
+def read_exchanges() -> list[Told]:
+    """The lines of all chats in the file."""
+    found: list[Told] = []
+    for block in EXCHANGES.read_text(encoding="utf-8").split("\n\n"):
+        rows = [row for row in block.splitlines() if row and row[0] != "#"]
+        said = [row[2:] for row in rows if row[0] in "ua"]
+        chat = tuple(message(at, {"text": text}) for at, text in enumerate(said, start=1))
+        for row in rows:
+            if row[0] in "=!":
+                mark, cites, text = row.split(" ", 2)
+                found.append(Told(chat, text, tuple(map(int, cites.split(","))) if cites != "-" else (), mark == "="))
+    return found
+
+
+def passes(told: Told, chat: tuple[Message, ...], by: int = 0) -> bool:
+    """Whether a line is committed as the summary of a chat in which its own begins so many messages later."""
+    line = Candidate("facts", told.text, tuple(seq + by for seq in told.cites))
+    return any(one.text == told.text for one in judge([line], chat, whole=False).lines)
+
+
+def test_F3_values_that_were_exchanged_are_told_from_those_that_were_not() -> None:
+    lines = read_exchanges()
+    right, wrong = [one for one in lines if one.right], [one for one in lines if not one.right]
+    assert len(right) >= 120
+    assert len(wrong) >= 100
+    assert [one.text for one in right if not passes(one, one.chat)] == []
+    caught = sum(not passes(one, one.chat) for one in wrong)
+    assert caught / len(wrong) >= 0.65, caught
+
+
+def test_F3_other_talk_before_a_chat_makes_no_line_wrong() -> None:
+    lines = [one for one in read_exchanges() if one.right]
+    for one, other in zip(lines, [*lines[50:], *lines[:50]], strict=True):
+        before = [replace(each, seq=at) for at, each in enumerate(other.chat, start=1)]
+        after = [replace(each, seq=each.seq + len(before)) for each in one.chat]
+        assert passes(one, (*before, *after), len(before)), one.text

@@ -97,6 +97,7 @@ _PAST = re.compile(
 )
 _MONTH_END = re.compile(rf"\b(?:last day|end) of ({_MONTH})\b", re.IGNORECASE)
 _DOTTED = re.compile(r"\b(?:at|um|by|from|until|till|to|@) (\d{1,2})\.([0-5]\d)(?!\d|\.\d)", re.IGNORECASE)
+_MAY_DOT = re.compile(r"\d\.\d")
 _COUNT = {"a": 1, "an": 1, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9, "ten": 10, "eleven": 11, "twelve": 12}  # fmt: skip
 _DAYS_OF = {"day": 1, "week": 7, "fortnight": 14}
 
@@ -233,6 +234,8 @@ def times(text: str, said: frozenset[str]) -> list[tuple[str, frozenset[int], in
 
 def dotted_times(text: str) -> list[int]:
     """Minutes of the day that figures like "at 10.30" may mean; they may be prices as well."""
+    if not _MAY_DOT.search(text):
+        return []
     return [minute for match in _DOTTED.finditer(text) for minute in _minutes(int(match[1]) % 24, int(match[2]), "")]
 
 

@@ -41,6 +41,8 @@ _AREA = re.compile(
     r"|\b(?:quadrat|kubik)meter[ns]?\b|(?<=[\d+ ])(?:k?m|ft)[²³]|(?<=\d[ ])k?m[23]\b|(?<=\d)k?m[23]\b)",
     re.IGNORECASE,
 )
+_AREAS = ("sq", "cub", "cu ", "cu.", "cu-", "quadrat", "kubik", "²", "³", "m2", "m3")
+"""One of these is in whatever the pattern finds."""
 _AFTER_HAN = re.compile(r"(?<=[\u3400-\u9fff])(?=[A-Za-z0-9#])|(?<=[A-Za-z0-9])(?=[\u3400-\u9fff])")
 
 
@@ -128,7 +130,7 @@ def claims_of(text: str) -> Claims:
         tuple((written, minutes) for written, minutes, _, _ in timed),
         tuple(references),
         tuple(named),
-        tuple(placed(text, found, dated, named)),
+        tuple(placed(text, found, dated, timed, named, fine=False)),
     )
 
 
@@ -142,7 +144,8 @@ def _area(match: re.Match[str]) -> str:
 
 def _normal(text: str) -> str:
     text = text[:_READ]
-    if _AREA.search(text):
+    low = text.lower()
+    if any(part in low for part in _AREAS):
         text = _AREA.sub(_area, text)
     if text.isascii():
         return text
@@ -162,14 +165,14 @@ def evidence_in(text: str, at: int = 0, runs: bool = True) -> Evidence:
     if said is not None:
         days |= relative(text, said, spoken)
     claims = claims_of(text) if line and not at else None  # a line of memory: its claims are known
-    if claims is not None and not (claims.references or claims.dates or claims.times):
+    whole = all(one.days[0][1] and one.days[0][2] for one in dated)
+    if claims is not None and whole and not (claims.references or claims.times):
         counted = (*claims.numbers, *claims.worded)
     else:
         rest = masked(text, ((one.start, one.end) for one in dated if one.days[0][1] and one.days[0][2]))
         counted = (*numbers(rest), *in_words(rest, spoken))
     minutes = {minute for _, readings, _, _ in timed for minute in readings}
-    if "." in text:
-        minutes.update(dotted_times(text))
+    minutes.update(dotted_times(text))
     named = frozenset(weekdays(text, spoken)) | {
         day for full in days if all(full) and (day := weekday_of(full)) is not None
     }
@@ -187,7 +190,7 @@ def evidence_in(text: str, at: int = 0, runs: bool = True) -> Evidence:
         named,
         frozenset(minutes),
         clauses_of(text) if line else clauses_of.__wrapped__(text),
-        claims.placed if claims is not None else tuple(placed(text, counted, dated, names(text))),
+        claims.placed if claims is not None else tuple(placed(text, counted, dated, timed, names(text))),
         said,
         language_of(spoken),
     )

@@ -7,17 +7,17 @@ Each line must be grounded (`grounding`) and speak like memory (`manner`); what 
 from __future__ import annotations
 
 import threading
-from collections import Counter, OrderedDict
-from collections.abc import Hashable, Sequence
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from infold.folding.evidence import claims_of, evidence_of_text
+from infold.folding.evidence import claims_of, evidence_of_text, stems_of
 from infold.folding.grounding import Grounds, Support
 from infold.folding.likeness import words
 from infold.folding.manner import long_runs, manner, prompted
 from infold.folding.merge import Change
 from infold.folding.polarity import opposed
-from infold.folding.retention import Lines, covered, merged, read, restated, statements, superseded
+from infold.folding.retention import Asked, Lines, Statements, covered, merged, restated, statements, superseded
 from infold.items import CLOSING, PINNED, SECTIONS, Candidate, Item, heading_tokens, line_tokens, normal
 from infold.messages import Message
 
@@ -90,8 +90,8 @@ def judge(
         return _rejected("empty", "nothing sound is left", gate.findings)
     if whole:
         gate.keep_memory()
-    gate.keep_statements()
-    return Verdict(True, tuple(line.candidate for line in gate.sound.every), tuple(gate.findings))
+    sound = [line.candidate for line in gate.sound.every]
+    return Verdict(True, (*sound, *gate.keep_statements()), tuple(gate.findings))
 
 
 def _distinct(lines: Sequence[Candidate]) -> list[Candidate]:
@@ -109,6 +109,10 @@ def _rejected(reason: str, detail: str, findings: Sequence[Finding] = ()) -> Ver
     return Verdict(False, (), (*findings, Finding(reason, detail, "rejected")))
 
 
+def _lost(detail: str) -> Finding:
+    return Finding("lost", detail[:_DETAIL], "carried")
+
+
 class _Basis:
     """What all proposals for the same messages are judged by."""
 
@@ -120,35 +124,37 @@ class _Basis:
         self.seqs = {message.seq for message in sources}
         self.older = {seq for item in (*memory, *pins) for seq in item.sources}
         change = merged(memory, found) if found else Change((), (), tuple(memory))
-        self.stated = statements(change, found, 0.0)
-        self.gone = superseded(memory, change)
-        self.saying: dict[str, list[int]] = {}
-        """Which statements have a word."""
-        for at, one in enumerate(self.stated):
-            for word in words(one.text):
-                self.saying.setdefault(word, []).append(at)
+        self.stated = Statements(statements(change, found, 0.0), _CONFIDENT, _NEW_SHARE)
+        self.losses = [_lost(f"kept from the messages: {one.text}") for one in self.stated.every]
+        gone = superseded(memory, change)
+        self.lasting = [(item, Asked.of(item.text, item.sources)) for item in memory if item.id not in gone]
+        """What memory holds and no message supersedes."""
 
 
-_Parts = tuple[tuple[Item, ...], tuple[Item, ...], tuple[Candidate, ...]]
-_bases: OrderedDict[tuple[tuple[Hashable, ...], _Parts], _Basis] = OrderedDict()
+_Key = tuple[tuple[Message | bytes, ...], tuple[Item, ...], tuple[Item, ...], tuple[Candidate, ...]]
+_bases: list[tuple[_Key, _Basis]] = []
 _lock = threading.Lock()
 
 
 def _basis(
-    sources: Sequence[Message], memory: tuple[Item, ...], pins: tuple[Item, ...], found: tuple[Candidate, ...]
+    sources: Sequence[Message], memory: Sequence[Item], pins: Sequence[Item], found: Sequence[Candidate]
 ) -> _Basis:
-    """The basis of a judgement; the last ones are kept, for `prepare` and for proposals that follow a rejected one."""
-    key = (tuple(map(_key, sources)), (memory, pins, found))
+    """The basis of a judgement; the last ones are kept, for `prepare` and for proposals that follow a rejected one.
+
+    Keys are compared, not hashed: what is the very same object costs nothing. A message that can be changed from outside
+    goes by its hash.
+    """
+    messages = tuple([message if message.plain else message.sha256 for message in sources])
+    key = (messages, tuple(memory), tuple(pins), tuple(found))
     with _lock:
-        basis = _bases.get(key)
-        if basis is not None:
-            _bases.move_to_end(key)
-            return basis
+        for at in range(len(_bases) - 1, -1, -1):
+            if _bases[at][0] == key:
+                _bases.append(_bases.pop(at))
+                return _bases[-1][1]
     basis = _Basis(sources, memory, pins, found)
     with _lock:
-        _bases[key] = basis
-        if len(_bases) > _KEPT:
-            _bases.popitem(last=False)
+        _bases.append((key, basis))
+        del _bases[:-_KEPT]
     return basis
 
 
@@ -156,13 +162,6 @@ def forget_bases() -> None:
     """Drop what judgements were based on so far."""
     with _lock:
         _bases.clear()
-
-
-def _key(message: Message) -> Hashable:
-    """What tells a message from another: cheaper than its hash where it is only text."""
-    if message.plain:
-        return (message.seq, message.created_at, message.role, message.name, message.content)
-    return message.sha256
 
 
 def prepare(
@@ -173,8 +172,7 @@ def prepare(
     found: Sequence[Candidate] = (),
 ) -> None:
     """Read what a proposal will be judged by, while the model still writes; optional, it only saves time."""
-    for one in _basis(sources, tuple(memory), tuple(pins), tuple(found)).stated:
-        read(one.text)
+    _basis(sources, memory, pins, found)
 
 
 class _Gate:
@@ -188,9 +186,9 @@ class _Gate:
         found: Sequence[Candidate],
         prompts: Sequence[str],
     ) -> None:
-        self.memory, self.pins, self.prompts = memory, pins, prompts
-        basis = _basis(sources, tuple(memory), tuple(pins), tuple(found))
-        self.grounds, self.stated, self.gone, self.saying = basis.grounds, basis.stated, basis.gone, basis.saying
+        self.pins, self.prompts = pins, prompts
+        self.basis = basis = _basis(sources, memory, pins, found)
+        self.grounds, self.stated = basis.grounds, basis.stated
         self.remembered, self.seqs, self.older = basis.remembered, basis.seqs, basis.older
         self.sound = Lines()
         self.findings: list[Finding] = []
@@ -260,7 +258,7 @@ class _Gate:
         sources = tuple(sorted({*right, *more[:_MOST_SOURCES]}))
         if sources != tuple(sorted(set(line.sources))):
             self.note("citation", "it rests on other messages than it cites", "recited")
-        return replace(line, sources=sources)
+        return line if sources == line.sources else replace(line, sources=sources)
 
     def _speaks_of(self, seq: int, support: Support) -> bool:
         """Whether a cited message shares a word with the line, or no message does."""
@@ -272,37 +270,35 @@ class _Gate:
     def _twin(self, line: Candidate) -> Candidate | None:
         """The extractive statement that says what a failing line should have said, where no line says it yet."""
         mine = words(line.text)
-        best: tuple[float, Candidate] | None = None
-        near = {at for word in mine for at in self.saying.get(word, ())}
-        for one in [self.stated[at] for at in sorted(near)]:
+        best: tuple[float, int] | None = None
+        near = {at for word in stems_of(line.text) for at in self.stated.speaking.get(word, ())}
+        for at in sorted(near):
+            one = self.stated.every[at]
             theirs = words(one.text)
             shared = len(mine & theirs) / max(1, min(len(mine), len(theirs)))
             cites = not set(line.sources).isdisjoint(one.sources)
             if shared >= (0.34 if cites else 0.5) and (best is None or shared > best[0]):
-                best = (shared, one)
-        if best is None or covered(best[1].text, best[1].sources, self.sound, _NEW_SHARE):
+                best = (shared, at)
+        if best is None or covered(self.stated.asked[best[1]], self.sound, _NEW_SHARE):
             return None
-        return best[1]
+        return self.stated.every[best[1]]
 
     def keep_memory(self) -> None:
         """Carry over what memory held, no message supersedes, and no line says any more."""
         lost = [
             item
-            for item in self.memory
-            if item.id not in self.gone
-            and not covered(item.text, item.sources, self.sound, _OLD_SHARE)
-            and not restated(item, self.sound.every)
+            for item, asked in self.basis.lasting
+            if not covered(asked, self.sound, _OLD_SHARE) and not restated(item, self.sound.every)
         ]
         for item in lost:
             self._add(Candidate(item.section, item.text, item.sources, confidence=item.confidence), False)
-            self.note("lost", f"kept from memory: {item.text}", "carried")
+            self.findings.append(_lost(f"kept from memory: {item.text}"))
 
-    def keep_statements(self) -> None:
-        """Carry over what the messages state confidently and no line says."""
-        for one in self.stated:
-            if one.confidence >= _CONFIDENT and not covered(one.text, one.sources, self.sound, _NEW_SHARE):
-                self._add(one, True)
-                self.note("lost", f"kept from the messages: {one.text}", "carried")
+    def keep_statements(self) -> list[Candidate]:
+        """What the messages state confidently and no line says, to be carried over."""
+        missing = self.stated.missing(self.sound)
+        self.findings += [self.basis.losses[at] for at in missing]
+        return [self.stated.every[at] for at in missing]
 
 
 def _against(text: str, pin: Item) -> bool:

@@ -3,55 +3,39 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from heapq import nlargest
 
-from infold.folding.calendar import Dated, said_in, weekday_of
+from infold.folding.calendar import LETTERS, Dated, said_in, weekday_of
 from infold.folding.evidence import (
     Claims,
-    Evidence,
     claims_of,
-    evidence_of,
-    evidence_of_text,
     language_of,
     stems_of,
 )
-from infold.folding.likeness import GENERIC
+from infold.folding.indexing import Texts
 from infold.folding.matching import (
     counts_alike,
-    has_bare,
-    has_nth,
     is_bare_hour,
     is_dated,
     is_hour,
     measures_alike,
     named_alike,
 )
-from infold.folding.placing import Placed, Places, misplaced
+from infold.folding.placing import Key, Placed, misplaced
 from infold.folding.polarity import Clause, clauses_of, opposed
 from infold.folding.proper import known, names, plain, spelled_out
 from infold.folding.quantities import Number
-from infold.folding.references import cites, has_digits
+from infold.folding.references import cites, has_digits, written_as
 from infold.folding.turning import turned
-from infold.items import Item
-from infold.messages import Message
 
 _ENGLISH = frozenset("the is are and of with by for not on at to user wants prefers has needs".split())
 _POINT_ZERO = re.compile(r"\d+\.0")
 _SPEAKING = 3  # shared words, counted twice, from which on a text is what a line rests on
+_SURE = 6  # the same, from which on there is no doubt
 _NEAR = 6  # texts beside the cited ones in which a line's clauses are looked for
 _TELLING = 1000  # a number from here on is hardly the same by chance
-
-
-@dataclass(frozen=True, slots=True)
-class Document:
-    """A text that lines may rest on."""
-
-    evidence: Evidence
-    seqs: tuple[int, ...]
-    new: bool
-    """A message of this fold, not older memory."""
 
 
 @dataclass(slots=True)
@@ -66,56 +50,13 @@ class Support:
     """How many content words each text shares with it; pale ones count half."""
 
 
-class Grounds:
-    """Everything that lines may rest on, by value."""
-
-    def __init__(self, sources: Sequence[Message], older: Iterable[Item]) -> None:
-        self.documents = [Document(evidence_of(message), (message.seq,), True) for message in sources]
-        self.documents += [Document(evidence_of_text(item.text), item.sources, False) for item in older]
-        self.runs = frozenset().union(*(one.evidence.runs for one in self.documents if one.new))
-        self.by_seq: dict[int, list[int]] = {}
-        self.numbers: dict[float, list[tuple[int, Number]]] = {}
-        self.counted: set[str] = set()
-        """Units and nouns that come with a number somewhere."""
-        self.speaking: dict[str, list[int]] = {}
-        """Which texts have a stem."""
-        self.years: dict[int, list[int]] = {}
-        self.naming: dict[str, list[int]] = {}
-        """Which texts have a plain word."""
-        self.folded = "\n".join(one.evidence.folded for one in self.documents)
-        self.all = evidence_of_text("")
-        if self.documents:
-            digits = "\n".join(one.evidence.digits for one in self.documents)
-            self.all = replace(self.all, folded=self.folded, digits=digits)
-        self.places: Places = {}
-        self.months: dict[int, set[int]] = {}
-        self.nth = {at for at, one in enumerate(self.documents) if has_nth(one.evidence)}
-        self.timed = [at for at, one in enumerate(self.documents) if one.evidence.minutes or has_bare(one.evidence)]
-        for at, document in enumerate(self.documents):
-            for word in document.evidence.words:
-                self.naming.setdefault(word, []).append(at)
-            for seq in document.seqs:
-                self.by_seq.setdefault(seq, []).append(at)
-            for word in document.evidence.stems:
-                self.speaking.setdefault(word, []).append(at)
-            for value, number in document.evidence.values:
-                self.numbers.setdefault(value, []).append((at, number))
-            self.counted |= document.evidence.kinds
-            for year in document.evidence.years:
-                self.years.setdefault(year, []).append(at)
-            for one in document.evidence.placed:
-                for key in one.keys:
-                    self.places.setdefault(key, []).append((at, one.beside))
-            for day in document.evidence.days:
-                self.months.setdefault(day[1], set()).add(at)
+class Grounds(Texts):
+    """Everything that lines may rest on, and whether they do."""
 
     def support(self, text: str, cited: Sequence[int]) -> Support:
         """Whether a line holds, and by what; `cited` are the seqs it names."""
         mine = frozenset(word for word in stems_of(text) if not word.isdigit())
-        found = Support()
-        for word in mine:
-            for at in self.speaking.get(word, ()):
-                found.shared[at] = found.shared.get(at, 0) + (1 if word in GENERIC else 2)
+        found = Support(shared=self.sharing(mine))
         own = {at for seq in cited for at in self.by_seq.get(seq, ())}
         near = {at for at, shared in found.shared.items() if shared > 1}  # more than a word like "week"
         claims = claims_of(text)
@@ -123,28 +64,31 @@ class Grounds:
             if having is None:
                 return _failed(found, reason, f"{written[:60].strip()} is in none of its sources")
             found.documents |= having
-        if reason := self._days(claims.weekdays, claims.dates, own or near | self._around(near)):
+        if claims.weekdays and (reason := self._days(claims.weekdays, claims.dates, own or near | self.around(near))):
             return _failed(found, "date", reason)
         if reason := self._worded(claims.worded):
             return _failed(found, "number", reason)
         if name := self._unknown(self._names(text, claims, own), own, found):
             return _failed(found, "name", f"the name {name[:60]} is in none of its sources")
-        if claims.placed and (one := self._misplaced(claims.placed, own, found)):
+        if claims.placed and (one := self._misplaced(text, claims, own, found)):
             kind, value = one.keys[0]
             return _failed(found, kind, f"{value} belongs elsewhere in its sources")
         return self._said(text, own, found)
 
-    def _misplaced(self, mine: Sequence[Placed], own: set[int], found: Support) -> Placed | None:
+    def _misplaced(self, text: str, claims: Claims, own: set[int], found: Support) -> Placed | None:
         shared = found.shared
-        home = {at for at in own if shared.get(at, 0) > 1}
-        if not home:
-            home = {at for at in nlargest(1, shared, key=lambda at: shared[at]) if shared[at] >= _SPEAKING}
-        values = (one for at in sorted(home) for one in self.documents[at].evidence.placed)
-        return misplaced(mine, values, home | own | self._around(home | own), self.places)
-
-    def repeated(self, runs: frozenset[int]) -> bool:
-        """Whether a message has one of some runs of words."""
-        return not self.runs.isdisjoint(runs)
+        home = own
+        if not own or not (claims.names or any(shared.get(at, 0) > 1 for at in own)):
+            home = _nearest(shared)
+        said: set[Key] = {key for one in claims.placed for key in one.keys}
+        said.update(("number", value) for one in claims.worded for value in (*one.values, *one.bases))
+        said.update(("name", word) for word in LETTERS.findall(plain(text)))
+        values = ((at, one) for at in sorted(home) for one in self.documents[at].evidence.placed)
+        near, sure = (
+            home | own | self.around(home | own),
+            bool(own or max(map(shared.__getitem__, home), default=0) >= _SURE),
+        )
+        return misplaced(claims.placed, said, values, near, self.placing(claims.placed), sure)
 
     def _looked_up(
         self, claims: Claims, own: set[int], related: set[int]
@@ -153,24 +97,17 @@ class Grounds:
 
         `related` are the texts that share words with it; what stands next to them counts too: a question and its answer.
         """
-        close = own | related | self._around(own or related)
         for reference in claims.references:
             yield "identifier", reference, self._reference(reference, own)
+        if not (claims.dates or claims.times or claims.numbers):
+            return
+        close = own | related | self.around(own or related)
         for dated in claims.dates:
             yield "date", dated.text, self._date(dated, own, close, related)
         for written, minutes in claims.times:
             yield "date", written, self._time(minutes, own, close)
         for number in claims.numbers:
             yield "number", number.text, self._number(number, own, close, related)
-
-    def _around(self, documents: Iterable[int]) -> set[int]:
-        """Messages next to some: a question and its answer."""
-        return {
-            at + step
-            for at in documents
-            for step in (-1, 1)
-            if 0 <= at + step < len(self.documents) and self.documents[at].new and self.documents[at + step].new
-        }
 
     @staticmethod
     def _pick(having: Iterable[int], own: set[int], close: set[int] | None) -> set[int] | None:
@@ -194,7 +131,8 @@ class Grounds:
     def _having(self, reference: str, loosely: bool = False) -> set[int]:
         if not cites(reference, self.all, loosely):
             return set()
-        return {at for at, one in enumerate(self.documents) if cites(reference, one.evidence, loosely)}
+        near = range(len(self.documents)) if loosely else self.writing(*written_as(reference))
+        return {at for at in near if cites(reference, self.documents[at].evidence, loosely)}
 
     def _number(self, number: Number, own: set[int], close: set[int], related: set[int]) -> set[int] | None:
         if not number.unit and _POINT_ZERO.fullmatch(number.text):  # a grade or a version: 2.0 is not 2
@@ -242,8 +180,8 @@ class Grounds:
             return having
         return {
             at
-            for at, one in enumerate(self.documents)
-            if (cites(number.text, one.evidence, False) or has_digits(number.text, one.evidence))
+            for at in self.writing(number.text, *written_as(number.text))
+            if (cites(number.text, evidence := self.documents[at].evidence, False) or has_digits(number.text, evidence))
             and not any(other.unit and number.unit for other in self._alike(number, {at}))
         }
 
@@ -274,7 +212,7 @@ class Grounds:
         having = {
             at
             for day in dated.days
-            for at in self.months.get(day[1], set()) | self.nth
+            for at in (self.days.get(day[1:], frozenset()) | self.nth.get(day[2], frozenset()))
             if is_dated(day, self.documents[at].evidence)
         }
         if any(self.documents[at].evidence.days for at in own):  # what it cites has dates of its own
@@ -302,8 +240,6 @@ class Grounds:
 
     def _days(self, named: frozenset[int], dated: Sequence[Dated], near: set[int]) -> str:
         """Whether the days of the week that a line names are those of its sources, or of its own dates."""
-        if not named:
-            return ""
         said = {day for at in near for day in self.documents[at].evidence.weekdays}
         own = {weekday_of(day) for one in dated for day in one.days if all(day)}
         full = [one for one in dated if all(one.days[0])]
@@ -363,12 +299,18 @@ class Grounds:
     def _speakers(self, own: set[int], found: Support) -> list[Sequence[Clause]]:
         """The clauses of the texts a line rests on, and of their neighbours: a question and its answer."""
         shared = found.shared
-        home = own or {at for at in nlargest(1, shared, key=lambda at: shared[at]) if shared[at] >= _SPEAKING}
-        return [self.documents[at].evidence.clauses for at in sorted(home | self._around(home))]
+        home = own or _nearest(shared)
+        return [self.documents[at].evidence.clauses for at in sorted(home | self.around(home))]
 
     def _grounded(self, text: str) -> bool:
         claims = claims_of(text)
         return bool(claims.numbers or claims.dates or claims.references or claims.names or claims.times)
+
+
+def _nearest(shared: Mapping[int, int]) -> set[int]:
+    """The text that shares most with a line, the last of them; none where that is too little."""
+    best = max(shared, key=lambda at: (shared[at], at), default=-1)
+    return {best} if shared.get(best, 0) >= _SPEAKING else set()
 
 
 def _failed(found: Support, reason: str, detail: str) -> Support:

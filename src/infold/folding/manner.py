@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from infold.folding.telling import MAX_RUN
 from infold.marks import BACKGROUND, BRIDGE_HEADER, POLICY_SNIPPET, PROMPT_MARK, SOURCES_HEADER, SUMMARY_HEADER
 
 _PROMPT_RUN = 6  # words of our own prompts in a row
 _TRANSCRIPT = re.compile(
-    r"^\W*(?:\[?#?\d{1,6}[\]):.]?\s*)?(?:\*\*)?(?:user|assistant|human|system|tool|ai|bot|customer|agent|me|you|nutzer|utilisateur|usuario|用户|助手)(?:\*\*)?"
-    r"\s*(?:\(\w+\)\s*)?(?:[:：]\s*(?:\*\*)?\s*\S|>\s)|<\|?(?:im_start|im_end|user|assistant|system)\|?>|^\s*(?:role|content)\s*[:=]|^\s*\{\s*\"role\"",
+    r"\W*(?:\[?#?\d{1,6}[\]):.]?\s*)?(?:\*\*)?(?:user|assistant|human|system|tool|ai|bot|customer|agent|me|you|nutzer|utilisateur|usuario|用户|助手)(?:\*\*)?"
+    r"\s*(?:\(\w+\)\s*)?(?:[:：]\s*(?:\*\*)?\s*\S|>\s)|\s*(?:role|content)\s*[:=]|\s*\{\s*\"role\"",
     re.IGNORECASE,
 )
+"""How a transcript begins."""
+_TAG = re.compile(r"<\|?(?:im_start|im_end|user|assistant|system)\|?>", re.IGNORECASE)
 _REFUSAL = re.compile(
     r"\bas an? (?:ai|artificial|large language|language)\b|\bi(?:'m| am) (?:just )?an? (?:ai|language model|assistant)\b"
     r"|^\W*(?:i'?m |i am )?(?:very |so |really )?sorry\b(?:,| but)|\bi(?:'m| am) sorry\b|\bi apologi[sz]e\b"
@@ -54,12 +56,17 @@ _OWN = re.compile(
 """What marks text of infold."""
 
 
+def _may_be_own(text: str) -> bool:
+    """Whether a text has what all marks have: the pattern is slow."""
+    return "[" in text or "summary" in text.lower()
+
+
 def manner(text: str) -> str:
     """The reason why a line cannot be memory by the way it speaks; empty where it can."""
-    if _OWN.search(text):
+    if _may_be_own(text) and _OWN.search(text):
         return "prompt"
     text = text.replace("’", "'")
-    if _TRANSCRIPT.search(text):
+    if _TRANSCRIPT.match(text) or ("<" in text and _TAG.search(text)):
         return "transcript"
     said = set(_LETTERS.findall(text.lower()))
     if said.isdisjoint(_SPEAKING) and text.isascii():
@@ -76,20 +83,25 @@ def _said(text: str) -> list[str]:
     return [word.strip(".,;:!?\"'()*") for word in text.casefold().split()]
 
 
-@functools.lru_cache(maxsize=64)
-def _runs(text: str) -> frozenset[tuple[str, ...]]:
+def _runs(text: str) -> Iterator[tuple[str, ...]]:
     said = _said(text)
-    return frozenset(tuple(said[at : at + _PROMPT_RUN]) for at in range(len(said) - _PROMPT_RUN + 1))
+    return zip(*(said[at:] for at in range(_PROMPT_RUN)), strict=False)
+
+
+@functools.lru_cache(maxsize=8)
+def _prompt_runs(prompts: tuple[str, ...]) -> frozenset[tuple[str, ...]]:
+    return frozenset(run for prompt in prompts for run in _runs(prompt))
 
 
 def prompted(text: str, prompts: Sequence[str]) -> bool:
     """Whether a line repeats words of our own prompts."""
-    mine = _runs(text)
-    return any(not mine.isdisjoint(_runs(prompt)) for prompt in prompts)
+    return bool(prompts) and not _prompt_runs(tuple(prompts)).isdisjoint(_runs(text))
 
 
 def long_runs(text: str) -> frozenset[int]:
     """Every run of more than MAX_RUN words that could be a copy, by its hash: half of the words different, half of them words."""
+    if len(text.split()) <= MAX_RUN:
+        return frozenset()
     said = _said(text)
     runs = (said[at : at + MAX_RUN + 1] for at in range(len(said) - MAX_RUN))
     return frozenset(

@@ -41,6 +41,8 @@ _SUFFIXES = (
     "ware", "free", "wise", "work", "time", "book", "board", "room", "fied", "fies", "ize", "ise", "ate", "ates", "ated",
     "ant", "ent", "ary", "ory", "al", "ic", "ish", "like", "ward", "down", "back", "line", "load", "let",
 )  # fmt: skip
+_LAST_NAME = re.compile(r" ([^\W\d_]+)(?=\W|$)")
+_HARDLY = 2  # times as frequent as the same word written large
 _BENT = re.compile(r"['’](?:s|d|ll|m|ve|re)$")
 _GERMAN = frozenset(
     "der die das und ist nicht ein eine einen mit für auf den dem bis zum zur wird soll möchte will kein keine am im ab von oder bei nach sind hat".split()
@@ -124,10 +126,24 @@ def names(text: str, german: bool = False) -> list[str]:
         if german and not _TITLES.search(before):
             continue
         first = headline or _STARTS.search(before[-4:]) or not text[:at].strip()
-        if first and word[1:].islower() and ordinary(word) and (headline or not _TITLES.search(before)):
+        if (
+            first
+            and word[1:].islower()
+            and ordinary(word)
+            and (headline or not (_TITLES.search(before) or _first_name(word, text[match.end() : match.end() + 24])))
+        ):
             continue
         found.append(word)
     return found
+
+
+def _first_name(word: str, after: str) -> bool:
+    """Whether a word that can be an everyday one is a first name: "Tom" of "Tom Pearce"."""
+    last = _LAST_NAME.match(after)
+    if last is None or word.lower() in common() or ordinary(last[1]):
+        return False
+    large, small = rank(f" {word}"), rank(f" {word.lower()}")
+    return large[0] == small[0] == 1 and large[1] < _HARDLY * small[1]
 
 
 def known(name: str, said: Collection[str], folded: str) -> bool:

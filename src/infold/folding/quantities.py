@@ -110,6 +110,7 @@ _HAN_COUNT = re.compile(r"[两二三四五六七八九十]+(?=[个天年周月�
 _BEFORE = re.compile(r"([^\W\d_]+)\s$")
 _RANGE = re.compile(r"\s?(?:-|–|—|to|or|and|bis|à|a)\s?[$€£¥]?")
 _DIGIT = re.compile(r"\d")
+_LEAD = 4
 _HAN = re.compile(r"[\u3400-\u9fff]")
 
 
@@ -170,12 +171,16 @@ def readings(written: str) -> tuple[float, ...]:
 def numbers(text: str) -> list[Number]:
     """The numbers of a text in digits, with unit and noun."""
     found: list[Number] = []
-    if not _DIGIT.search(text):
-        return found
-    for match in _NUMBER.finditer(text):
+    digit, end = _DIGIT.search(text), 0
+    while digit:  # a number begins at most a currency and a space before its first digit
+        match = _NUMBER.search(text, max(end, digit.start() - _LEAD))
+        if match is None:
+            break
         number = _read(text, match)
         if number.values:
             found.append(number)
+        end = match.end()
+        digit = _DIGIT.search(text, end)
     for at in range(len(found) - 1, 0, -1):  # "3-5 days": both are days
         left, right = found[at - 1], found[at]
         if right.unit and not left.unit and _RANGE.fullmatch(text, left.end, right.start):
@@ -221,7 +226,8 @@ def _read(text: str, match: re.Match[str]) -> Number:
 
 
 def _label(text: str, at: int) -> str:
-    match = _BEFORE.search(text, max(0, at - 24), at)
+    start = max(0, at - 24)
+    match = _BEFORE.search(text, max(start, text.rfind(" ", start, max(0, at - 2))), at)
     return _noun(match[1].lower()) if match else ""
 
 

@@ -28,6 +28,8 @@ _PERCENTILE = re.compile(r"p\d\d", re.IGNORECASE)  # p95: the 95th percentile
 _PHONE = re.compile(
     r"(?<![\w.,-])(?:\+|00?|\()?\d[\d]*(?:[ ()/.-]{1,2}\d{2,}){2,}(?![\d,.-]?\d)|(?<![\w.,])\+\d{7,15}\b|\b0\d{6,14}\b"
 )
+_PHONE_DIGITS = 5  # at least
+_DIGIT = re.compile(r"\d")
 _IBAN = re.compile(r"\b[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){3,8}(?: ?[A-Z0-9]{1,4})?\b")
 _AGED = re.compile(r"(?:under|over|sub|pre|post|mid|top|early|late)-\d+s?", re.IGNORECASE)
 _LINE = re.compile(r"(.*[./].*[a-z_]):\d+", re.IGNORECASE)  # a file and a line of it
@@ -54,7 +56,8 @@ def references_in(text: str, dates_there: Sequence[Dated]) -> tuple[list[str], s
     found: dict[str, None] = {}
     spans: list[tuple[int, int]] = []
     dated = [(one.start, one.end) for one in dates_there]
-    for pattern in (_IBAN, _PHONE):
+    figures = len(_DIGIT.findall(text))
+    for pattern in (_IBAN, _PHONE) if figures >= _PHONE_DIGITS else (_IBAN,) if figures > 1 else ():
         for match in pattern.finditer(text):
             if not any(start < match.end() and match.start() < end for start, end in dated):
                 found[match[0]] = None
@@ -116,6 +119,11 @@ def cites(reference: str, evidence: Evidence, loosely: bool = True) -> bool:
     if digits:
         return _stands(digits, evidence.digits)
     return bool(compact) and compact[:2] in evidence.folded and _loosely(compact).search(evidence.folded) is not None
+
+
+def written_as(reference: str) -> frozenset[str]:
+    """The ways a reference may be written; a text that has it has one of them."""
+    return _wanted(reference)[0]
 
 
 def has_digits(written: str, evidence: Evidence) -> bool:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from infold.folding.evidence import Evidence, claims_of, evidence_of_text, stems_of
+from infold.folding.evidence import Claims, Evidence, claims_of, evidence_of_text, stems_of
 from infold.folding.likeness import alike, subject, telling, words
 from infold.folding.merge import Change, fold_extractive
 from infold.folding.polarity import opposed
@@ -16,6 +15,7 @@ from infold.folding.references import cites, has_digits
 from infold.items import CLOSING, Candidate, Item, normal
 from infold.policy import Policy
 
+_TOGETHER = 0.6  # of the telling words: where several lines share in saying them
 _UNCAPPED = Policy("gate", (), summary_cap=10_000_000)
 
 
@@ -52,6 +52,76 @@ class Lines:
             self.resting.setdefault(seq, []).append(at)
 
 
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A text that lines should still say, with what tells whether they do."""
+
+    evidence: Evidence
+    sources: tuple[int, ...]
+    rare: frozenset[str]
+    """The words by which it is known; figures and units are claims, and compared as such."""
+    claims: Claims
+    exact: bool
+    """Whether it has figures, dates or references: then the same from the same message is enough."""
+
+    @classmethod
+    def of(cls, text: str, sources: tuple[int, ...]) -> Asked:
+        """A text with what it is known by."""
+        stems, claims = stems_of(text), claims_of(text)
+        plain = frozenset(word for word in stems if word not in UNITS and not any(map(str.isdigit, word)))
+        exact = bool(claims.numbers or claims.references or claims.dates)
+        return cls(evidence_of_text(text), sources, telling(plain) or plain or stems, claims, exact)
+
+
+class Statements:
+    """What the new messages state, in order, and which of it says other parts of it too."""
+
+    def __init__(self, every: Sequence[Candidate], least: float, share: float) -> None:
+        self.every, self.share = every, share
+        self.asked = [Asked.of(one.text, one.sources) for one in every]
+        self.stems = [stems_of(one.text) for one in every]
+        self.confident = [at for at, one in enumerate(every) if one.confidence >= least]
+        """Those that must not get lost."""
+        self.speaking: dict[str, list[int]] = {}
+        """Which of them have a stem."""
+        before = Lines()
+        self.enough: dict[int, list[int]] = {}
+        """For each of the confident ones, those before it that say it alone."""
+        for at in self.confident:
+            near, same = _near(self.asked[at], before)
+            saying = _saying(self.asked[at], before, near, same, share)
+            self.enough[at] = [self.confident[one] for one in saying]
+            before.add(every[at], True)
+        for at, stems in enumerate(self.stems):
+            for word in stems:
+                self.speaking.setdefault(word, []).append(at)
+
+    def missing(self, lines: Lines) -> list[int]:
+        """The confident ones that neither some lines say nor those that were found missing before."""
+        missing: dict[int, None] = {}
+        spoken = frozenset(lines.speaking)
+        said = set(spoken)
+        for at in self.confident:
+            asked = self.asked[at]
+            if not asked.rare or not missing.keys().isdisjoint(self.enough[at]):
+                continue
+            near: dict[int, int] = {}
+            if not asked.rare.isdisjoint(spoken) or asked.exact:
+                near, same = _near(asked, lines)
+                if _said(asked, lines, near, same, self.share):
+                    continue
+            together = asked.rare & said
+            if together and len(together) >= max(self.share, _TOGETHER) * len(asked.rare):
+                others = {one for word in together for one in self.speaking.get(word, ()) if one in missing}
+                evidence = [lines.every[one].evidence for one in near]
+                evidence += [self.asked[one].evidence for one in others]
+                if _claims(asked.claims, evidence):
+                    continue
+            missing[at] = None
+            said |= self.stems[at]
+        return list(missing)
+
+
 def merged(memory: Sequence[Item], found: Sequence[Candidate]) -> Change:
     """What the extractive fold would make of it, without caps."""
     fold = 1 + max((item.fold for item in memory), default=0)
@@ -80,69 +150,70 @@ def statements(change: Change, found: Sequence[Candidate], least: float) -> list
     return kept
 
 
-def read(text: str) -> None:
-    """Know what `covered` will want to know of a text."""
-    _rare(text)
-    claims_of(text)
-    evidence_of_text(text)
-
-
-def covered(text: str, sources: Sequence[int], lines: Lines, share: float) -> bool:
+def covered(asked: Asked, lines: Lines, share: float) -> bool:
     """Whether some line, or several together, say what a text says: its claims, and enough of its telling words."""
-    rare = _rare(text)
-    same = {at for seq in sources for at in lines.resting.get(seq, ())}
-    near: dict[int, int] = {}
-    together = 0
-    for word in rare:
-        if having := lines.speaking.get(word):
-            together += 1
-            for at in having:
-                near[at] = near.get(at, 0) + 1
-    if not near and not same:
-        return not rare
-    claims = claims_of(text)
-    exact = claims.numbers or claims.references or claims.dates  # then the same from the same message is enough
-    if exact and any(_says(lines.every[at], text) for at in same):
+    if not asked.rare:
         return True
-    least = share * len(rare)
-    if any(part >= least and _says(lines.every[at], text) for at, part in near.items()):
+    near, same = _near(asked, lines)
+    if _said(asked, lines, near, same, share):
         return True
-    if not near:
-        return not rare
-    return together >= max(share, 0.6) * len(rare) and _claims(text, [lines.every[at].evidence for at in near])
-
-
-def _says(line: Line, text: str) -> bool:
-    return _claims(text, [line.evidence]) and not _contradicts(line.evidence, text)
-
-
-@functools.lru_cache(maxsize=2048)
-def _rare(text: str) -> frozenset[str]:
-    """The words by which a text is known; figures and units are claims, and compared as such."""
-    stems = stems_of(text)
-    plain = frozenset(word for word in stems if word not in UNITS and not any(map(str.isdigit, word)))
-    return telling(plain) or plain or stems
-
-
-def _claims(text: str, evidence: Sequence[Evidence]) -> bool:
-    claims = claims_of(text)
-    values = {value for one in evidence for number in one.numbers for value in (*number.values, *number.bases)}
-    days = {day for one in evidence for day in one.days}
+    together = sum([word in lines.speaking for word in asked.rare])
     return (
-        all(
-            not values.isdisjoint((*number.values, *number.bases))
-            or any(has_digits(number.text, one) for one in evidence)
-            for number in claims.numbers
-        )
-        and all(any(day[1:] == other[1:] for day in dated.days for other in days) for dated in claims.dates)
-        and all(any(cites(reference, one) for one in evidence) for reference in claims.references)
+        together > 0
+        and together >= max(share, _TOGETHER) * len(asked.rare)
+        and _claims(asked.claims, [lines.every[at].evidence for at in near])
+    )
+
+
+def _near(asked: Asked, lines: Lines) -> tuple[dict[int, int], list[int]]:
+    """The lines that share telling words with a text, and how many; those that rest on the same messages."""
+    near: dict[int, int] = {}
+    for word in asked.rare:
+        for at in lines.speaking.get(word, ()):
+            near[at] = near.get(at, 0) + 1
+    return near, [at for seq in asked.sources for at in lines.resting.get(seq, ())]
+
+
+def _said(asked: Asked, lines: Lines, near: dict[int, int], same: Iterable[int], share: float) -> bool:
+    return next(_saying(asked, lines, near, same, share), None) is not None
+
+
+def _saying(asked: Asked, lines: Lines, near: dict[int, int], same: Iterable[int], share: float) -> Iterator[int]:
+    """The lines each of which says by itself what a text says."""
+    least = share * len(asked.rare)
+    weighed = [at for at, part in near.items() if part >= least]
+    if asked.exact:
+        weighed += same
+    for at in dict.fromkeys(weighed):
+        evidence = lines.every[at].evidence
+        if _claims(asked.claims, (evidence,)) and not _contradicts(evidence, asked.evidence):
+            yield at
+
+
+def _claims(claims: Claims, evidence: Sequence[Evidence]) -> bool:
+    """Whether texts have all that is claimed."""
+    if claims.numbers:
+        values = {value for one in evidence for value, _ in one.values}
+        for number in claims.numbers:
+            if (
+                values.isdisjoint(number.values)
+                and values.isdisjoint(number.bases)
+                and not any(has_digits(number.text, one) for one in evidence)
+            ):
+                return False
+    if claims.dates:
+        days = {day[1:] for one in evidence for day in one.days}
+        if not all(any(day[1:] in days for day in dated.days) for dated in claims.dates):
+            return False
+    return (
+        all(any(cites(reference, one) for one in evidence) for reference in claims.references)
         and all(any(known(name, one.words, one.folded) for one in evidence) for name in claims.names)
         and all(any(minutes & one.minutes for one in evidence) for _, minutes in claims.times)
     )
 
 
-def _contradicts(evidence: Evidence, text: str) -> bool:
-    return opposed(evidence_of_text(text).clauses, evidence.clauses) == "negation"
+def _contradicts(line: Evidence, asked: Evidence) -> bool:
+    return opposed(asked.clauses, line.clauses) == "negation"
 
 
 def restated(item: Item, lines: Iterable[Line]) -> bool:
@@ -158,7 +229,7 @@ def restated(item: Item, lines: Iterable[Line]) -> bool:
         if (
             len(shared) >= 2
             and len(shared) * 10 >= 6 * len(plain)
-            and (_differs(item.text, line) or _contradicts(line.evidence, item.text))
+            and (_differs(item.text, line) or _contradicts(line.evidence, evidence_of_text(item.text)))
         ):
             return True
     return False
