@@ -7,7 +7,7 @@ from collections.abc import Set
 from dataclasses import dataclass
 
 from infold.folding.cues import CLOSERS, cue_names, says, weigh
-from infold.folding.judge import features, kinds_of, look, worth_of
+from infold.folding.judge import kinds_of, look, votes, worth_of
 
 # Worth of a sentence that is kept, of a user and of an assistant: what an assistant says is rarely about the user's affairs.
 LEAST = {True: 1.0, False: 1.0}
@@ -88,9 +88,9 @@ def judged(text: str, low: str, found: list[str], said: Set[str], by_user: bool)
         head = text.rpartition(",")[0]
         if not head or INTERROGATIVE.match(head):
             return None  # a question and no more, whatever its words weigh
-    seen = features(found)
-    value = worth_of(seen, by_user)
-    if by_user and not _EXACT.isdisjoint(seen) and _STATES_VALUE.match(low):
+    voted = votes(found, by_user)
+    value = worth_of(voted, by_user)
+    if by_user and not _EXACT.isdisjoint(found) and _STATES_VALUE.match(low):
         value += STATED
     if value < CLOSING_LEAST:
         if said.isdisjoint(CLOSERS) and not (asks and by_user):
@@ -103,7 +103,7 @@ def judged(text: str, low: str, found: list[str], said: Set[str], by_user: bool)
     closes = weights.get("done", 0) >= 2 or weights.get("answer", 0) >= 2
     # Only outright words can lift what is worth too little: without them it closes or turns something at best.
     lost = value < min(LEAST[by_user], SHORT_LEAST) and max(weights.values(), default=0) < 2
-    kind, other, apart = kinds_of(seen, by_user, cue_names(weights))
+    kind, other, apart = kinds_of(voted, by_user, cue_names(weights))
     if lost and not asks:
         turns = kind in _DECIDES or weights.get("reversal", 0) >= 3
         return Reading(text, low, weights, "", "", value, closes, False, turns=turns) if closes or turns else None
