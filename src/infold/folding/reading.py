@@ -22,6 +22,7 @@ INTERROGATIVE = re.compile(
     re.IGNORECASE,
 )
 _ASKED_FOR = re.compile(r"\b(?:can|could|would|will|might) (?:you|we|i)\b|^please\b", re.IGNORECASE)
+_ASKING = frozenset(["can", "could", "would", "will", "might", "please"])
 _DUE = re.compile(
     r"\b(?:by|before|until|till|on|due|this|next|target|latest|end of)\b.{0,24}\b(?:monday|tuesday|wednesday|thursday"
     r"|friday|saturday|sunday|weekend|week|month|noon|tonight|january|february|march|april|may|june|july|august|september"
@@ -35,6 +36,7 @@ _TALK = re.compile(
     r"|continue|cover|do my best|have to remember|shorten|translate|keep (?:it|that|this|things) (?:short|brief|simple|in mind))\b"
 )
 _NO_LONGER = re.compile(r"\bno longer\b|\bany ?more\b")
+_DECIDING = frozenset(["decision", "decided", "agreed"])
 _DECIDED = re.compile(r"(?:decision|decided|agreed)\b ?:|(?:we|i)(?:'ve| have)? (?:decided|agreed)\b")
 _NOT_WHEN = re.compile(r"\bbut not (?:on|in|at|after|before|during|with|for)\b")
 _ASKABLE = frozenset(["preference", "constraint", "commitment"])  # that may be said as a request
@@ -84,7 +86,7 @@ def judged(text: str, low: str, found: list[str], said: Set[str], by_user: bool)
     `low` is the sentence in lower case; `found` and `said` are its tokens and its words.
     """
     asks = text.endswith("?")
-    if asks and INTERROGATIVE.match(text) and not _ASKED_FOR.search(text):
+    if asks and INTERROGATIVE.match(text) and (said.isdisjoint(_ASKING) or not _ASKED_FOR.search(text)):
         head = text.rpartition(",")[0]
         if not head or INTERROGATIVE.match(head):
             return None  # a question and no more, whatever its words weigh
@@ -151,7 +153,7 @@ def _settle(reading: Reading, said: Set[str], by_user: bool) -> None:
         kind = "fact" if "been" in said else "constraint" if "we" in said else kind
     elif kind == "decision" and weight("goal") >= 3 and weight("decision") < 2:
         kind = "goal"
-    elif kind in ("artifact", "fact", "goal") and _DECIDED.match(reading.low):
+    elif kind in ("artifact", "fact", "goal") and not said.isdisjoint(_DECIDING) and _DECIDED.match(reading.low):
         kind = "decision"
     reading.closes = kind == "done" or weight("done") >= 2 or weight("answer") >= 2
     reading.kind = kind
