@@ -10,6 +10,7 @@ from infold.folding.abroad import read_abroad
 from infold.folding.cues import foreign, says
 from infold.folding.judge import look, tokens, words_of, worth
 from infold.folding.likeness import GENERIC, figures, telling, words
+from infold.folding.pronouns import named, thing_named
 from infold.folding.reading import INTERROGATIVE, Reading, judged
 from infold.folding.reversals import anew, bygone, outcome
 from infold.folding.sentences import clauses, clean, phrases, sentences
@@ -130,6 +131,8 @@ class _Reader:
         self.sources = sources
         self.found: list[Candidate] = []
         self.previous = ""
+        self.before: list[str] = []
+        """The sentences before the one that is read."""
         self.overturned = ""
         """The last sentence that took something back."""
         self.kept = ""
@@ -137,6 +140,8 @@ class _Reader:
 
     def read(self, sentence: str) -> None:
         previous, self.previous = self.previous, sentence
+        if previous:
+            self.before = [*self.before[-1:], previous]
         text = lead_stripped(sentence)
         if len(text) < 4:
             return
@@ -195,6 +200,9 @@ class _Reader:
             section = "goals" if reading.weight("preference") >= 3 else "facts"
         elif reading.kind == "decision" and not gone and self.kept == previous and self._last_is("decisions"):
             line = shorten(f"{self.found.pop().text}; {line}", f"{previous} {sentence}")  # two sentences, one decision
+        line = named(line, sentence, self.before, self.speaker)
+        if reading.kind not in ("reversal", "decision"):  # whose "it" is what was decided about
+            line = thing_named(line, self.before, self.speaker)
         self.kept = self.previous
         may_doubt = not gone and reading.kind not in ("commitment", "question")
         doubts = may_doubt and (not reading.steady or bygone(sentence) or anew(sentence))

@@ -193,6 +193,12 @@ def _labels() -> tuple[list[str], int, struct.Struct]:
 
 
 @functools.cache
+def small() -> frozenset[str]:
+    """Words that the models know within a sentence, where names are known as names only."""
+    return frozenset(second for first, after in _model(True).pairs.items() if first != ENDS[0] for second in after)
+
+
+@functools.cache
 def common() -> frozenset[str]:
     """Words that are said about everything."""
     return frozenset(_weights()["common"])
