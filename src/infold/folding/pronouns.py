@@ -34,6 +34,7 @@ _MET = frozenset(
     "with asked ask told tell call met meet meeting invited invite remind reminded thank thanked hired hire texted "
     "text emailed email phoned phone rang ring pay paid owe saw see married visit visited said says that because".split()
 )
+_UNSURE = frozenset("to from of the a an this that my our on through into called named not isn't".split())
 _SPOKEN = re.compile(
     r"\b(?:talk|talked|spoke|speak|spoken|wrote|write|gave|give|promised|lent|explained) (?:\w+ ){0,3}to $|\b(?:heard|hear) (?:back )?from $"
     r"|\b(?:[Ii]|[Ww]e) (?:just )?called $"
@@ -149,14 +150,12 @@ def _names(text: str, speaker: str) -> dict[str, bool]:
         word = lead[1].lower() if lead else ""
         if (first in small() and not word) or word in _PLACED:
             continue  # what every sentence begins with, or a place
-        sure = first in _TITLES or word in _MET or _SPOKEN.search(text[:start]) is not None
+        sure = word in _MET or _SPOKEN.search(text[:start]) is not None
         sure = sure or (word not in _UNSURE and _DOES.match(text, end) is not None)
+        sure = first in _TITLES or (sure and first not in small())
         several = word in ("and", "or") or text.startswith((" and ", " or ", "'s", ", "), end)
-        found[name] = found.get(name, True) and sure and not several and first not in small()
+        found[name] = found.get(name, True) and sure and not several
     return found
-
-
-_UNSURE = frozenset("to from of the a an this that my our on through into called named not isn't".split())
 
 
 def _put(line: str, pronoun: re.Match[str], name: str) -> str:
