@@ -25,8 +25,8 @@ _JOINT = re.compile(
     r"|(?<=\.)\.\.|(?<=\S\))(?=\s\S))\s*",
     re.IGNORECASE,
 )
-
-
+# Whatever _JOINT finds has one of these in it.
+_JOINS = (",", ";", "—", "…", "...", "–", " -", "(", ")", "cause", "though", "whereas", "cos")
 _PHRASE = re.compile(
     r"[,;:]\s+|\s[–—-]{1,2}\s|\s+(?=(?:when|which|because|after|since|while|where|who|with|together|and|is|that (?:i|we|it|he|she|they|its|the|my|our))\b)",
     re.IGNORECASE,
@@ -85,5 +85,7 @@ def phrases(sentence: str) -> list[str]:
 
 def clauses(sentence: str) -> list[str]:
     """The parts of a sentence that can stand alone."""
+    if not any(map(sentence.lower().__contains__, _JOINS)):
+        return [sentence]
     parts = [part.strip().strip(" ,()") for part in _JOINT.split(sentence)]
     return [part for part in parts if part] or [sentence]

@@ -120,9 +120,11 @@ def _verb(word: str) -> str:
 
 def lead_stripped(text: str) -> str:
     """A sentence without its opening filler."""
-    word = _FIRST.match(text)
-    if word is None or word[0].lower() not in _LEADS:
-        return text
+    first = text.partition(" ")[0].lower()
+    if first not in _LEADS:
+        word = _FIRST.match(first) if not first.isalpha() else None  # "ok," and "so:" are leads, too
+        if word is None or word[0] not in _LEADS:
+            return text
     low = text.lower()
     if (low.startswith("the ") and not low.startswith("the thing is")) or _LEAD_KEEP.match(low):
         return text
