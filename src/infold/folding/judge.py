@@ -13,7 +13,6 @@ import re
 import struct
 from importlib.resources import files
 from itertools import pairwise
-from sys import intern
 from typing import Any, NamedTuple
 
 _UNITS = frozenset(
@@ -30,8 +29,9 @@ _EDGES = ".,;:!?()[]{}\"“”«»'…*_<>"
 
 
 # What a word is by itself: its token at the start of a sentence and within one, what a number before it becomes, its mark,
-# whether it ends a sentence, and the words in it as they are said. A plain tuple, which is unpacked fastest.
-_Word = tuple[str, str, str, str, bool, list[str]]
+# whether it ends a sentence, and the words in it as they are said. A plain tuple, which is unpacked fastest; and only its
+# token where it is all of this, as most words are.
+_Word = tuple[str, str, str, str, bool, list[str]] | str
 
 
 class _Words(dict[str, _Word]):
@@ -62,7 +62,13 @@ def look(sentence: str) -> tuple[list[str], set[str]]:
     found = ["^"]
     every: list[str] = []
     first = True
-    for opening, within, measure, mark, ends, said in map(_known, sentence.split()):
+    for word in map(_known, sentence.split()):
+        if isinstance(word, str):
+            found.append(word)
+            every.append(word)
+            first = False
+            continue
+        opening, within, measure, mark, ends, said = word
         every += said
         if within:
             if measure and found[-1] == "§n":
@@ -89,7 +95,7 @@ _SAID = re.compile(r"[\w'-]+")
 def _word(raw: str) -> _Word:
     said = _SAID.findall(raw.lower())
     word = raw if raw.isalpha() else raw.strip(_EDGES)
-    low = intern(word.lower())
+    low = word.lower()
     if not low:
         return "", "", "", raw[0] if raw[0] in ":;(–—-" else "", False, said
     measure, opening = "", low
@@ -102,6 +108,8 @@ def _word(raw: str) -> _Word:
         within = "§name" if word[0].isupper() and low not in _PRONOUN else low
         measure = "§amount" if low in _UNITS else ""
     last = raw[-1]
+    if raw == low == within and said == [low] and not measure:
+        return low
     return opening, within, measure, last if last in ":;,?!" and len(raw) > 1 else "", last in ".!?", said
 
 
@@ -177,12 +185,12 @@ def _weights() -> dict[str, Any]:
 @functools.cache
 def _model(by_user: bool) -> _Model:
     own = _weights()["user" if by_user else "assistant"]
-    pairs = {intern(first): _numbers(after) for first, after in own["pairs"].items()}
+    pairs = {first: _numbers(after) for first, after in own["pairs"].items()}
     return _Model(own["gate_bias"], own["kinds_bias"], _numbers(own["words"]), pairs, _numbers(own["cues"]))
 
 
 def _numbers(told: dict[str, str]) -> dict[str, int]:
-    return {intern(name): int(weights, 16) for name, weights in told.items()}
+    return {name: int(weights, 16) for name, weights in told.items()}
 
 
 @functools.cache
