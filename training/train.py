@@ -14,11 +14,12 @@ import random
 import re
 import tomllib
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from pathlib import Path
 
 from infold.folding.cues import cue_names, weigh
-from infold.folding.judge import ZERO, features, tokens, words_of
+from infold.folding.judge import ENDS, ZERO, tokens, words_of
 from infold.folding.telling import lead_stripped
 
 HERE = Path(__file__).parent
@@ -73,9 +74,10 @@ def _phrasings(path: Path) -> list[Line]:
 
 
 def seen(sentence: str, cues: bool) -> list[str]:
-    """What a model sees of a sentence."""
+    """What a model sees of a sentence: words, pairs of neighbours, and cues."""
     stripped = lead_stripped(sentence)
-    names = features(tokens(stripped))
+    found = tokens(stripped)
+    names = {*found, *map(" ".join, pairwise(found))}.difference(ENDS)
     if cues:
         low = stripped.lower()
         names.update(cue_names(weigh(low, words_of(low))))
@@ -154,11 +156,33 @@ def shipped(models: dict[str, tuple[Model, Model]], labels: Sequence[str], commo
         }
         told[role] = {
             "gate_bias": round(gate.bias[0] - gate.bias[1], 3),
-            "gate": {name: margin for name, margin in margins.items() if abs(margin) >= 20},
             "kinds_bias": [round(own, 3) for own in kinds.bias],
-            "kinds": {name: "".join(f"{ZERO + weight:08x}" for weight in w) for name, w in rounded.items() if any(w)},
+            **packed(
+                {name: margin for name, margin in margins.items() if abs(margin) >= 20},
+                {name: weights for name, weights in rounded.items() if any(weights)},
+                len(labels),
+            ),
         }
     return told
+
+
+def packed(gate: Mapping[str, int], kinds: Mapping[str, Sequence[int]], size: int) -> dict[str, object]:
+    """The weights of both models, one hexadecimal number for each name, as `judge` tells them apart again."""
+    words: dict[str, str] = {}
+    pairs: dict[str, dict[str, str]] = {}
+    cues: dict[str, str] = {}
+    for name in sorted({*gate, *kinds}):
+        fields = [1, ZERO + gate[name]] if name in gate else [0, 0]
+        fields += [1, *(ZERO + weight for weight in kinds[name])] if name in kinds else [0] * (1 + size)
+        number = "".join(f"{field:08x}" for field in fields).lstrip("0")
+        first, _, second = name.partition(" ")
+        if first == "cue":  # which is no word of the material
+            cues[name] = number
+        elif second:
+            pairs.setdefault(first, {})[second] = number
+        else:
+            words[first] = number
+    return {"words": words, "pairs": pairs, "cues": cues}
 
 
 def show(models: dict[str, tuple[Model, Model]], material: Sequence[Line]) -> None:

@@ -10,6 +10,7 @@ from infold.folding.abroad import read_abroad
 from infold.folding.cues import foreign, says
 from infold.folding.judge import look, tokens, words_of, worth
 from infold.folding.likeness import GENERIC, figures, telling, words
+from infold.folding.pronouns import named, thing_named
 from infold.folding.reading import INTERROGATIVE, Reading, judged
 from infold.folding.reversals import anew, bygone, outcome
 from infold.folding.sentences import clauses, clean, phrases, sentences
@@ -53,7 +54,7 @@ _TAKES = re.compile(
     r"(?:give (?:me|us)|get|use|take|make (?:it|that)|go (?:with|for|by)|put|book|order|buy|(?:i|we) (?:want|need)|i'd like|we'd like)\b"
 )
 _NUMBERED = re.compile(r"\b(?:number|code|pin|combination|extension)\b.{0,20}? (?:is|:) ", re.IGNORECASE)
-_UNSAID = re.compile(r"\b(?:said|says|goes|wrote|reads)$")  # a quotation stood here
+_UNSAID = ("said", "says", "goes", "wrote", "reads")  # a quotation stood here
 _EXACT = {"§id": 2.0, "§date": 1.5, "§amount": 1.5, "§day": 1.0, "§name": 1.0, "§n": 0.5}
 _EXACTLY = frozenset(["§id", "§name", "§amount"])
 
@@ -130,6 +131,8 @@ class _Reader:
         self.sources = sources
         self.found: list[Candidate] = []
         self.previous = ""
+        self.before: list[str] = []
+        """The sentences before the one that is read."""
         self.overturned = ""
         """The last sentence that took something back."""
         self.kept = ""
@@ -137,6 +140,8 @@ class _Reader:
 
     def read(self, sentence: str) -> None:
         previous, self.previous = self.previous, sentence
+        if previous:
+            self.before = [*self.before[-1:], previous]
         text = lead_stripped(sentence)
         if len(text) < 4:
             return
@@ -195,6 +200,9 @@ class _Reader:
             section = "goals" if reading.weight("preference") >= 3 else "facts"
         elif reading.kind == "decision" and not gone and self.kept == previous and self._last_is("decisions"):
             line = shorten(f"{self.found.pop().text}; {line}", f"{previous} {sentence}")  # two sentences, one decision
+        line = named(line, sentence, self.before, self.speaker)
+        if reading.kind not in ("reversal", "decision"):  # whose "it" is what was decided about
+            line = thing_named(line, self.before, self.speaker)
         self.kept = self.previous
         may_doubt = not gone and reading.kind not in ("commitment", "question")
         doubts = may_doubt and (not reading.steady or bygone(sentence) or anew(sentence))
@@ -308,7 +316,7 @@ def _turned(reading: Reading, told: str, sentence: str, by_user: bool) -> tuple[
 
 def _says_something(line: str, reading: Reading, turned: bool) -> bool:
     """Whether a line still means something to a reader who has not seen the chat."""
-    if _UNSAID.search(line[-8:]):
+    if line.endswith(_UNSAID) and line.rpartition(" ")[2] in _UNSAID:
         return False
     shapes = tokens(line)
     if not _EXACTLY.isdisjoint(shapes):

@@ -12,7 +12,7 @@ import math
 import re
 import struct
 from importlib.resources import files
-from itertools import chain, pairwise
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 _UNITS = frozenset(
@@ -29,8 +29,9 @@ _EDGES = ".,;:!?()[]{}\"“”«»'…*_<>"
 
 
 # What a word is by itself: its token at the start of a sentence and within one, what a number before it becomes, its mark,
-# whether it ends a sentence, and the words in it as they are said. A plain tuple, which is unpacked fastest.
-_Word = tuple[str, str, str, str, bool, list[str]]
+# whether it ends a sentence, and the words in it as they are said. A plain tuple, which is unpacked fastest; and only its
+# token where it is all of this, as most words are.
+_Word = tuple[str, str, str, str, bool, list[str]] | str
 
 
 class _Words(dict[str, _Word]):
@@ -52,12 +53,22 @@ def tokens(sentence: str) -> list[str]:
     return look(sentence)[0]
 
 
+ENDS = ("^", "$")
+"""The first and the last token of every sentence."""
+
+
 def look(sentence: str) -> tuple[list[str], set[str]]:
     """The tokens of a sentence, and its words as they are said."""
     found = ["^"]
     every: list[str] = []
     first = True
-    for opening, within, measure, mark, ends, said in map(_known, sentence.split()):
+    for word in map(_known, sentence.split()):
+        if isinstance(word, str):
+            found.append(word)
+            every.append(word)
+            first = False
+            continue
+        opening, within, measure, mark, ends, said = word
         every += said
         if within:
             if measure and found[-1] == "§n":
@@ -97,6 +108,8 @@ def _word(raw: str) -> _Word:
         within = "§name" if word[0].isupper() and low not in _PRONOUN else low
         measure = "§amount" if low in _UNITS else ""
     last = raw[-1]
+    if raw == low == within and said == [low] and not measure:
+        return low
     return opening, within, measure, last if last in ":;,?!" and len(raw) > 1 else "", last in ".!?", said
 
 
@@ -145,24 +158,21 @@ def _figure(raw: str, word: str) -> str:
     return "§id" if plain[:1] == "v" or "-" in word else "§n"
 
 
-def features(found: list[str]) -> set[str]:
-    """What the model looks at: words, and pairs of neighbours."""
-    return {*found[1:-1], *map(" ".join, pairwise(found))}
-
-
-# Weights are whole hundredths, which add up the same in any order.
-ZERO = 1 << 15  # what stands for 0 in the weights of the kinds: so none is below it
+# Weights are whole hundredths, which add up the same in any order. All weights of a word or a pair are one number with
+# fields of 32 bits, so that a sum of such numbers adds up every field at once: 1 where the gate knows it, its weight there, 1
+# where the kinds know it, its weight for each kind.
+ZERO = 1 << 15  # what stands for 0 in a weight: so none is below it
 
 
 class _Model(NamedTuple):
     """What one speaker's sentences are judged by."""
 
     gate_bias: float
-    gate: dict[str, int]
-    """The weight of a word or a pair."""
     kinds_bias: list[float]
-    kinds: dict[str, int]
-    """Its weights for all kinds, 32 bits each, in one number: a sum of such numbers adds up all kinds at once."""
+    words: dict[str, int]
+    pairs: dict[str, dict[str, int]]
+    """By the first word and the second."""
+    cues: dict[str, int]
 
 
 @functools.cache
@@ -175,15 +185,25 @@ def _weights() -> dict[str, Any]:
 @functools.cache
 def _model(by_user: bool) -> _Model:
     own = _weights()["user" if by_user else "assistant"]
-    kinds = {name: int(weights, 16) for name, weights in own["kinds"].items()}
-    return _Model(own["gate_bias"], own["gate"], own["kinds_bias"], kinds)
+    pairs = {first: _numbers(after) for first, after in own["pairs"].items()}
+    return _Model(own["gate_bias"], own["kinds_bias"], _numbers(own["words"]), pairs, _numbers(own["cues"]))
+
+
+def _numbers(told: dict[str, str]) -> dict[str, int]:
+    return {name: int(weights, 16) for name, weights in told.items()}
 
 
 @functools.cache
 def _labels() -> tuple[list[str], int, struct.Struct]:
-    """The kinds, the place of reversals among them, and how their sums are told apart."""
+    """The kinds, the place of reversals among them, and how the sums of all fields are told apart."""
     labels: list[str] = _weights()["labels"]
-    return labels, labels.index("reversal"), struct.Struct(f">{len(labels)}I")
+    return labels, labels.index("reversal"), struct.Struct(f">{3 + len(labels)}I")
+
+
+@functools.cache
+def small() -> frozenset[str]:
+    """Words that the models know within a sentence, where names are known as names only."""
+    return frozenset(second for first, after in _model(True).pairs.items() if first != ENDS[0] for second in after)
 
 
 @functools.cache
@@ -194,24 +214,38 @@ def common() -> frozenset[str]:
 
 def worth(found: list[str], by_user: bool) -> float:
     """How much a sentence deserves to be remembered: above 0 rather yes, below 0 rather not."""
-    return worth_of(features(found), by_user)
+    return worth_of(votes(found, by_user), by_user)
 
 
-def worth_of(seen: set[str], by_user: bool) -> float:
-    """The same, of what the models look at."""
+def votes(found: list[str], by_user: bool) -> int:
+    """What the models know of the words of a sentence and of its pairs of neighbours, each counted once."""
     model = _model(by_user)
-    known = [*filter(None, map(model.gate.get, seen))]
-    return model.gate_bias + sum(known) / math.sqrt(len(known) + 1) / 100
+    alone = {*found}
+    known = [*filter(None, map(model.words.get, alone))]
+    # A pair can only be there twice where both its words are.
+    pairs = pairwise(found) if len(found) - len(alone) < 2 else {*pairwise(found)}
+    follow = model.pairs.get
+    for first, second in pairs:
+        if (after := follow(first)) is not None and (weights := after.get(second)) is not None:
+            known.append(weights)
+    return sum(known)
 
 
-def kinds_of(seen: set[str], by_user: bool, cues: list[str]) -> tuple[str, str, float]:
+def worth_of(voted: int, by_user: bool) -> float:
+    """The same, of what was voted."""
+    gate = voted >> 8 * _labels()[2].size - 64
+    known = gate >> 32
+    return _model(by_user).gate_bias + ((gate & 0xFFFF_FFFF) - ZERO * known) / math.sqrt(known + 1) / 100
+
+
+def kinds_of(voted: int, by_user: bool, cues: list[str]) -> tuple[str, str, float]:
     """What a sentence that is worth it is, what else it could be, and how far it is from being a reversal."""
     model = _model(by_user)
     labels, reversal, sums = _labels()
-    known = [*filter(None, map(model.kinds.get, chain(seen, cues)))]
-    votes = sums.unpack(sum(known).to_bytes(sums.size, "big"))
-    zero, norm = ZERO * len(known), 1 / math.sqrt(len(known) + 1) / 100
-    scores = [own + norm * (mine - zero) for own, mine in zip(model.kinds_bias, votes, strict=True)]
+    voted += sum(filter(None, map(model.cues.get, cues)))
+    _, _, known, *found = sums.unpack(voted.to_bytes(sums.size, "big"))
+    zero, norm = ZERO * known, 1 / math.sqrt(known + 1) / 100
+    scores = [own + norm * (mine - zero) for own, mine in zip(model.kinds_bias, found, strict=True)]
     first = scores.index(max(scores))
     apart = scores[first] - scores[reversal]
     scores[first] = -math.inf

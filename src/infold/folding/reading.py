@@ -7,7 +7,7 @@ from collections.abc import Set
 from dataclasses import dataclass
 
 from infold.folding.cues import CLOSERS, cue_names, says, weigh
-from infold.folding.judge import features, kinds_of, look, worth_of
+from infold.folding.judge import kinds_of, look, votes, worth_of
 
 # Worth of a sentence that is kept, of a user and of an assistant: what an assistant says is rarely about the user's affairs.
 LEAST = {True: 1.0, False: 1.0}
@@ -22,6 +22,7 @@ INTERROGATIVE = re.compile(
     re.IGNORECASE,
 )
 _ASKED_FOR = re.compile(r"\b(?:can|could|would|will|might) (?:you|we|i)\b|^please\b", re.IGNORECASE)
+_ASKING = frozenset(["can", "could", "would", "will", "might", "please"])
 _DUE = re.compile(
     r"\b(?:by|before|until|till|on|due|this|next|target|latest|end of)\b.{0,24}\b(?:monday|tuesday|wednesday|thursday"
     r"|friday|saturday|sunday|weekend|week|month|noon|tonight|january|february|march|april|may|june|july|august|september"
@@ -35,6 +36,7 @@ _TALK = re.compile(
     r"|continue|cover|do my best|have to remember|shorten|translate|keep (?:it|that|this|things) (?:short|brief|simple|in mind))\b"
 )
 _NO_LONGER = re.compile(r"\bno longer\b|\bany ?more\b")
+_DECIDING = frozenset(["decision", "decided", "agreed"])
 _DECIDED = re.compile(r"(?:decision|decided|agreed)\b ?:|(?:we|i)(?:'ve| have)? (?:decided|agreed)\b")
 _NOT_WHEN = re.compile(r"\bbut not (?:on|in|at|after|before|during|with|for)\b")
 _ASKABLE = frozenset(["preference", "constraint", "commitment"])  # that may be said as a request
@@ -84,13 +86,13 @@ def judged(text: str, low: str, found: list[str], said: Set[str], by_user: bool)
     `low` is the sentence in lower case; `found` and `said` are its tokens and its words.
     """
     asks = text.endswith("?")
-    if asks and INTERROGATIVE.match(text) and not _ASKED_FOR.search(text):
+    if asks and INTERROGATIVE.match(text) and (said.isdisjoint(_ASKING) or not _ASKED_FOR.search(text)):
         head = text.rpartition(",")[0]
         if not head or INTERROGATIVE.match(head):
             return None  # a question and no more, whatever its words weigh
-    seen = features(found)
-    value = worth_of(seen, by_user)
-    if by_user and not _EXACT.isdisjoint(seen) and _STATES_VALUE.match(low):
+    voted = votes(found, by_user)
+    value = worth_of(voted, by_user)
+    if by_user and not _EXACT.isdisjoint(found) and _STATES_VALUE.match(low):
         value += STATED
     if value < CLOSING_LEAST:
         if said.isdisjoint(CLOSERS) and not (asks and by_user):
@@ -103,7 +105,7 @@ def judged(text: str, low: str, found: list[str], said: Set[str], by_user: bool)
     closes = weights.get("done", 0) >= 2 or weights.get("answer", 0) >= 2
     # Only outright words can lift what is worth too little: without them it closes or turns something at best.
     lost = value < min(LEAST[by_user], SHORT_LEAST) and max(weights.values(), default=0) < 2
-    kind, other, apart = kinds_of(seen, by_user, cue_names(weights))
+    kind, other, apart = kinds_of(voted, by_user, cue_names(weights))
     if lost and not asks:
         turns = kind in _DECIDES or weights.get("reversal", 0) >= 3
         return Reading(text, low, weights, "", "", value, closes, False, turns=turns) if closes or turns else None
@@ -151,7 +153,7 @@ def _settle(reading: Reading, said: Set[str], by_user: bool) -> None:
         kind = "fact" if "been" in said else "constraint" if "we" in said else kind
     elif kind == "decision" and weight("goal") >= 3 and weight("decision") < 2:
         kind = "goal"
-    elif kind in ("artifact", "fact", "goal") and _DECIDED.match(reading.low):
+    elif kind in ("artifact", "fact", "goal") and not said.isdisjoint(_DECIDING) and _DECIDED.match(reading.low):
         kind = "decision"
     reading.closes = kind == "done" or weight("done") >= 2 or weight("answer") >= 2
     reading.kind = kind

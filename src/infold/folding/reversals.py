@@ -75,10 +75,18 @@ def _tail_topic(holds: str, rest: str) -> str:
 _ASIDE = re.compile(r", (?:which|who) [^,]{3,60},(\s(?=(?:is|are|was|were|has|have|had|will|did|does|got|can)\b))?")
 
 
+# Whatever _FAVOURED, _FROM_TO, _SWAP and _OLD find has one of these in it: most texts have none.
+_FAVOURS = ("favo", "given way")
+_MOVES = ("from",)
+_SWAPS = ("swap", "replac", "trad", "substitut", "ditch", "drop", "scrap", "abandon", "shelv", "axe", "bin")
+_NAMES_OLD = ("not", "than", "instead", "place", "lieu", "away")
+
+
 def outcome(told: str) -> tuple[str, str]:
     """A reversal as what holds now, and the old thing where it is named outright. The text as it is where they cannot be told apart."""
     told = _ASIDE.sub(lambda aside: aside[1] or ",", without_change(told))
-    favoured = _FAVOURED.search(told)
+    said = told.lower().__contains__
+    favoured = _FAVOURED.search(told) if any(map(said, _FAVOURS)) else None
     if favoured:
         return favoured[1], ""
     yields = _YIELDS.match(told)
@@ -87,11 +95,11 @@ def outcome(told: str) -> tuple[str, str]:
     ousts = _OUSTS.match(told)
     if ousts and not bygone(ousts[1]) and not _SWAP.search(told):
         return _tail_topic(ousts[1], ousts[2]), ""
-    for pattern, put in ((_FROM_TO, "to "), (_SWAP, "")):
-        found = pattern.search(told)
+    for pattern, signs, put in ((_FROM_TO, _MOVES, "to "), (_SWAP, _SWAPS, "")):
+        found = pattern.search(told) if any(map(said, signs)) else None
         if found and len((old := found[found.lastindex or 1]).split()) <= _FEW:
             return told[: found.start()] + put + told[found.end() :], old
-    found = _OLD.search(told)
+    found = _OLD.search(told) if any(map(said, _NAMES_OLD)) else None
     first = _FIRST_OLD.match(told)
     if first and (not found or found[1].endswith("ing") or len(told[found.end() : first.start(2)].split()) < 3):
         return first[2], first[1] if len(first[1].split()) <= _FEW else ""

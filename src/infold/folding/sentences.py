@@ -11,9 +11,10 @@ _QUOTATION = re.compile(r"[\"“«„](?:[^\"”»“\n]{28,600})[\"”»“]")
 _MINE = re.compile(r"^[ \t]*(?:user|human|me)[ \t]*:[ \t]+", re.IGNORECASE | re.MULTILINE)
 _THEIRS = re.compile(r"^[ \t]*(?:assistant|ai|bot|system)[ \t]*:.*$", re.IGNORECASE | re.MULTILINE)
 _END = re.compile(r"[.!?\n。！？；][\"')\]\s]*")
-_ABBREVIATION = re.compile(
-    r"(?:^|[\s(])(?:[a-z]|e\.g|i\.e|mr|mrs|ms|dr|prof|no|nr|st|vs|etc|approx|ca|max|min|tel|ref|inc|ltd|z\.b|d\.h|bzw|usw|sra?|p\.s)$",
-)
+_ABBREVIATIONS = frozenset(
+    "e.g i.e mr mrs ms dr prof no nr st vs etc approx ca max min tel ref inc ltd z.b d.h bzw usw sr sra p.s".split()
+).union("abcdefghijklmnopqrstuvwxyz")
+_LONGEST = 8  # characters; every abbreviation is shorter
 _LIST_MARK = re.compile(r"^\s*(?:[-*•–]|\d{1,2}[.)])\s+|\*\*|`|^#+\s")
 _MARKS = frozenset("-*•–#0123456789")
 # Where a clause may end. What follows keeps its joining word. It starts with a set of characters, for which the engine
@@ -24,8 +25,8 @@ _JOINT = re.compile(
     r"|(?<=\.)\.\.|(?<=\S\))(?=\s\S))\s*",
     re.IGNORECASE,
 )
-
-
+# Whatever _JOINT finds has one of these in it.
+_JOINS = (",", ";", "—", "…", "...", "–", " -", "(", ")", "cause", "though", "whereas", "cos")
 _PHRASE = re.compile(
     r"[,;:]\s+|\s[–—-]{1,2}\s|\s+(?=(?:when|which|because|after|since|while|where|who|with|together|and|is|that (?:i|we|it|he|she|they|its|the|my|our))\b)",
     re.IGNORECASE,
@@ -56,12 +57,18 @@ def sentences(text: str) -> list[str]:
         if sign in ".!?" and end < len(text):
             if end - at == 1:
                 continue
-            if sign == "." and "\n" not in mark[0] and _ABBREVIATION.search(text[max(0, at - 8) : at].lower()):
+            if sign == "." and "\n" not in mark[0] and _abbreviates(text[max(0, at - _LONGEST) : at].lower()):
                 continue
         found.append(text[start:end].strip())
         start = end
     found.append(text[start:].strip())
     return [unmarked(sentence) for sentence in found if len(sentence) > 3]
+
+
+def _abbreviates(before: str) -> bool:
+    """Whether what stands before a point ends with an abbreviation."""
+    words = before.replace("(", " ").split()
+    return bool(words) and words[-1] in _ABBREVIATIONS and before.endswith(words[-1])
 
 
 def unmarked(sentence: str) -> str:
@@ -78,5 +85,7 @@ def phrases(sentence: str) -> list[str]:
 
 def clauses(sentence: str) -> list[str]:
     """The parts of a sentence that can stand alone."""
+    if not any(map(sentence.lower().__contains__, _JOINS)):
+        return [sentence]
     parts = [part.strip().strip(" ,()") for part in _JOINT.split(sentence)]
     return [part for part in parts if part] or [sentence]

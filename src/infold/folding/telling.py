@@ -120,9 +120,13 @@ def _verb(word: str) -> str:
 
 def lead_stripped(text: str) -> str:
     """A sentence without its opening filler."""
+    first = text.partition(" ")[0].lower()
+    if first not in _LEADS:
+        word = _FIRST.match(first) if not first.isalpha() else None  # "ok," and "so:" are leads, too
+        if word is None or word[0] not in _LEADS:
+            return text
     low = text.lower()
-    word = _FIRST.match(low)
-    if word is None or word[0] not in _LEADS or _LEAD_KEEP.match(low):
+    if (low.startswith("the ") and not low.startswith("the thing is")) or _LEAD_KEEP.match(low):
         return text
     lead = _LEAD.match(low)  # as long in the text itself: no letter of a lead changes its length
     return text[lead.end() if lead else 0 :].lstrip(" ,:;–—-")
