@@ -10,6 +10,7 @@ import sqlite3
 import time
 from collections.abc import Iterator
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 
 import httpx2
@@ -267,9 +268,13 @@ def test_many_requests_while_the_database_is_locked(tmp_path: Path) -> None:
         finally:
             lock.execute("ROLLBACK")
             lock.close()
-        answer = proxied.post(CHAT, body(CHAT, user("0"), user("After")), X_Infold_Chat="crowd 0")
-        assert answer.status_code == 200
-        eventually(lambda: len(proxied.messages("crowd 0")), lambda found: found == 3)
+
+        def after() -> int:
+            answer = proxied.post(CHAT, body(CHAT, user("0"), user("After")), X_Infold_Chat="crowd 0")
+            assert answer.status_code == 200
+            return len(proxied.messages("crowd 0")) if "crowd 0" in proxied.chats() else 0
+
+        eventually(after, lambda found: found == 3)  # when it is tried again
         proxied.sound()
 
 
@@ -300,6 +305,60 @@ def test_a_database_that_goes_away_and_comes_back(tmp_path: Path) -> None:
             assert proxied.kept("away", len(history)) == [(one["role"], one["content"]) for one in history]
             assert proxied.chats() == ["away"]
             proxied.sound()
+
+
+def test_a_database_that_hangs(tmp_path: Path) -> None:
+    """It takes connections and answers nobody: after some requests nobody waits for it, until it answers again."""
+    with server().database() as url, start_proxied(tmp_path, database=url, memory_timeout=1) as proxied:
+        chats = [f"hang {number}" for number in range(12)]
+        said: dict[str, list[Wire]] = {chat: [] for chat in chats}
+
+        async def all_ask(text: str, client: httpx2.AsyncClient) -> float:
+            """Each asks in its own chat, all at once; the time that the slowest took."""
+
+            async def ask(chat: str) -> float:
+                said[chat].append(user(text))
+                began = time.monotonic()
+                answer = await client.post(CHAT, json=body(CHAT, *said[chat]), headers={"X-Infold-Chat": chat})
+                assert answer.status_code == 200, answer.text
+                said[chat].append(answer.json()["choices"][0]["message"])
+                return time.monotonic() - began
+
+            return max(await asyncio.gather(*map(ask, chats)))
+
+        async def talk() -> None:
+            async with httpx2.AsyncClient(base_url=proxied.server.url, timeout=60) as client:
+                await all_ask("Before", client)
+                for chat in chats:
+                    await asyncio.to_thread(proxied.kept, chat, 2)
+                with server().hanging():
+                    assert await all_ask("Meanwhile", client) > 0.9  # nothing is known yet
+                    quick = [await all_ask(f"Meanwhile {number}", client) for number in range(4)]
+                    assert max(quick) < 0.9, quick
+                    await asyncio.sleep(FRESH)  # who is asking has to be looked up again, and cannot
+                    assert min(await all_ask("Still", client), await all_ask("And still", client)) < 0.9
+                    problem(await client.get("/readyz"), 503, "not_ready")
+
+        asyncio.run(talk())
+        assert proxied.metric("infold_memory_failures_total") == 7 * len(chats)
+
+        async def after() -> None:
+            async with httpx2.AsyncClient(base_url=proxied.server.url, timeout=60) as client:
+                await all_ask("After", client)
+
+        def complete() -> bool:
+            """Whether all is stored that was said, now that the chats go on."""
+            asyncio.run(after())
+            failed = proxied.metric("infold_memory_failures_total")
+            asyncio.run(after())
+            return proxied.metric("infold_memory_failures_total") == failed
+
+        eventually(complete, bool)
+        for chat in chats:
+            assert proxied.kept(chat, len(said[chat])) == [(one["role"], one["content"]) for one in said[chat]]
+            eventually(partial(proxied.events, chat), lambda events: "memory_failed" in events)
+        assert sorted(proxied.chats()) == sorted(chats)
+        proxied.sound()
 
 
 def test_a_server_that_was_killed(tmp_path: Path) -> None:
