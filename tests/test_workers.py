@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import threading
 import time
@@ -413,6 +414,21 @@ def test_serve_starts_its_workers_again_and_ends_them(postgres_url: str, tmp_pat
         assert api.stop() == 0
     assert not any(map(alive, crew))
     assert "Traceback" not in api.said()
+
+
+def test_workers_that_cannot_begin_are_tried_less_and_less_often(
+    postgres: Server, postgres_url: str, tmp_path: Path
+) -> None:
+    with Api("api", tmp_path, "--database", postgres_url, "--workers", "1") as api:
+        api.wait()
+        wait_until(lambda: "a worker began" in api.said())
+        with postgres.away():
+            os.kill(children(api.pid)[0], signal.SIGKILL)
+            wait_until(lambda: "in 4 s" in api.said())
+        wait_until(lambda: api.said().count("a worker began") == 2)
+        ends = re.findall(r"a worker ended \((-?\d+)\); another takes its place in (\d+) s", api.said())
+        assert ends == [("-9", "1"), ("1", "2"), ("1", "4"), *[("1", f"{2**n}") for n in range(3, len(ends))]]
+        assert api.stop() == 0
 
 
 def test_workers_end_when_serve_is_killed(postgres_url: str, tmp_path: Path) -> None:
