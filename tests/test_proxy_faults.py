@@ -41,9 +41,10 @@ def user(text: str) -> Wire:
 # Clients that hang up ----------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("share", [1, 0.5], ids=["all of it", "less"])
 @pytest.mark.parametrize("path", [CHAT, RESPONSES, MESSAGES])
-def test_a_client_that_hangs_up(proxied: Proxied, path: str) -> None:
-    chat = f"hang up {path}"
+def test_a_client_that_hangs_up(proxied: Proxied, path: str, share: float) -> None:
+    chat = f"hang up {path} {share}"
     question = user("Speak slowly: one two three four five six seven eight nine ten")
     whole = f"Reply to: {question['content']} (1 messages)"
     with httpx2.stream(
@@ -60,11 +61,14 @@ def test_a_client_that_hangs_up(proxied: Proxied, path: str) -> None:
     assert partial.startswith("Reply to: Speak")
     assert partial != whole
     assert "reply_cut" in proxied.events(chat)
-    # The chat goes on, with what there was of the reply.
-    said = {"role": "assistant", "content": partial}
+    # The chat goes on, with what there was of the reply, or what of it has reached the client.
+    said = {"role": "assistant", "content": partial[: int(share * len(partial))]}
     assert proxied.post(path, body(path, question, said, user("Go on")), X_Infold_Chat=chat).status_code == 200
     found = proxied.kept(chat, 4)
     assert found[:3] == [("user", question["content"]), ("assistant", partial), ("user", "Go on")]
+    more = [question, said, user("Go on"), {"role": "assistant", "content": found[3][1]}, user("And on")]
+    assert proxied.post(path, body(path, *more), X_Infold_Chat=chat).status_code == 200
+    assert proxied.kept(chat, 6)[:4] == found
     assert [id for id in proxied.chats() if id.startswith(chat)] == [chat]
 
 
