@@ -40,10 +40,8 @@ class Breaker:
         """Around whatever needs the database: what comes of it is noted."""
         try:
             yield
-        except (DatabaseBusyError, TimeoutError):
+        except (DatabaseBusyError, TimeoutError, asyncio.CancelledError):  # or nobody would wait any longer
             self._failed()
-            raise
-        except asyncio.CancelledError:  # nobody waited for what would have come of it
             raise
         except BaseException:
             self._answered()  # with a refusal

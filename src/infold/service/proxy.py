@@ -8,13 +8,14 @@ import json
 import logging
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import Future
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import unquote
+from weakref import WeakValueDictionary
 
 import aiohttp
 from multidict import CIMultiDict
@@ -52,6 +53,8 @@ if TYPE_CHECKING:
     from infold.service.wire import Api, Asked, Reply
 
 log = logging.getLogger("infold")
+
+T = TypeVar("T")
 
 _NOT_FORWARDED = HOP | {"host", "content-length", "accept-encoding", "expect"}
 _CREDENTIALS = frozenset(("authorization", "x-api-key"))
@@ -95,6 +98,8 @@ class Proxy:
         self._client: aiohttp.ClientSession | None = None
         self._settling: dict[asyncio.Task[None], str] = {}
         """Replies that are being kept, and the scope of their chats."""
+        self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+        """Of named chats, by scope: whose request is with memory."""
         self._late: dict[Future[Any], str] = {}
         """What memory still does for requests that have gone on without it, and the scope of their chats."""
         self._untold: dict[tuple[str, str], str] = {}
@@ -158,19 +163,15 @@ class Proxy:
         chat, user = _name(headers, "x-infold-chat"), _name(headers, "x-infold-user")
         memory = service.memory.tenant(principal.tenant)
         given_up = threading.Event()
-        working: Future[tuple[Place, dict[str, Any] | None]] | None = None
         try:
             caller = self._caller(principal, headers, body, chat, user, given_up)
-            self._check_late(caller)
             service.breaker.check()
-            with service.breaker.watching():
-                async with asyncio.timeout(service.settings.memory_timeout):
-                    # A client that is quick to go on: the reply that it answers to comes first.
-                    before = [task for task, scope in self._settling.items() if scope == caller.scope]
-                    if before:
-                        await asyncio.wait(before)
-                    working = service.submit(self._context, memory, api, caller, body, asked)
-                    place, written = await asyncio.wrap_future(working)
+            async with asyncio.timeout(service.settings.memory_timeout):
+                # A client that is quick to go on: the reply that it answers to comes first.
+                before = [task for task, scope in self._settling.items() if scope == caller.scope]
+                if before:
+                    await asyncio.wait(before)
+                place, written = await self._worked(caller, partial(self._context, memory, api, caller, body, asked))
             return place, raw if written is None else _json(written)
         except OtherUserError as error:
             raise Problem(403, "other_user", str(error)) from None
@@ -178,8 +179,6 @@ class Proxy:
             return None, raw
         except Exception as error:  # fail open: a chat without memory beats no chat
             given_up.set()
-            if working is not None and not working.done():
-                self._late[working] = caller.scope
             service.metrics.memory_failed(api.name)
             told = "it took too long" if isinstance(error, TimeoutError) else type(error).__name__
             log.warning("a request goes without memory: %s", told, extra={"event": "without_memory", "error": told})
@@ -188,14 +187,21 @@ class Proxy:
                 self._tell(principal.tenant, chat, told)
             return None, raw
 
-    def _check_late(self, caller: Caller) -> None:
-        """Raises where threads are still held by requests that have gone on without memory: those that wait for one chat
-        (or a hanging database) must not become so many that all others wait behind them."""
-        if not self._late:
-            return
-        self._late = {work: scope for work, scope in self._late.items() if not work.done()}
-        if len(self._late) >= _MOST_LATE or (caller.chat is not None and caller.scope in self._late.values()):
-            raise DatabaseBusyError("earlier requests still wait for the database")
+    async def _worked(self, caller: Caller, work: Callable[[], T]) -> T:
+        """What memory does for a request. Threads that wait for one chat, or a hanging database, must not become so many
+        that all others wait behind them: a named chat gets one, and those that nobody waits for any more are few."""
+        turn = nullcontext() if caller.chat is None else self._turns.setdefault(caller.scope, asyncio.Lock())
+        async with turn:
+            self._late = {late: scope for late, scope in self._late.items() if not late.done()}
+            if len(self._late) >= _MOST_LATE or (caller.chat is not None and caller.scope in self._late.values()):
+                raise DatabaseBusyError("earlier requests still wait for the database")
+            with self._service.breaker.watching():
+                future = self._service.submit(work)
+                try:
+                    return await asyncio.wrap_future(future)
+                finally:
+                    if not future.done():
+                        self._late[future] = caller.scope
 
     def _caller(
         self, principal: Any, headers: Headers, body: Mapping[str, Any], chat: str | None, user: str | None,
