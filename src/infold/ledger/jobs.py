@@ -74,7 +74,7 @@ _due = Query(
 _newest_message = Query(select(func.max(messages.c.key)))
 _lately = Query(select(messages.c.chat).where(messages.c.key > bindparam("since")).distinct().order_by(messages.c.chat))
 _due_among = Query(_found.where(among(chats.c.key, "keys")).order_by(chats.c.key))
-_last_chat = Query(select(func.max(chats.c.key)))
+_beyond = Query(select(chats.c.key).where(chats.c.key > bindparam("after")).limit(1))
 
 Due = tuple[str, str, int]
 """Tenant, id and key of a chat."""
@@ -99,6 +99,6 @@ def due_lately(connection: Connection, *, models: int, now: int) -> list[Due]:
     return [(tenant, id, key) for tenant, id, key in found]
 
 
-def last_chat(connection: Connection) -> int:
-    """Key of the newest chat; 0 where there is none."""
-    return int(_last_chat(connection).fetchone()[0] or 0)
+def any_beyond(connection: Connection, key: int) -> bool:
+    """Whether there are chats after this one, whoever's they are."""
+    return _beyond(connection, after=key).fetchone() is not None

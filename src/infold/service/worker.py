@@ -64,20 +64,20 @@ class Sweeper:
     def look(self) -> int:
         """How many chats are due; those that have a job already keep it. The first look is at all of them."""
         memory, now = self._memory, self._memory.clockwork.now()
-        found = 0
-        with memory.database.write() as connection:
-            last = jobs.last_chat(connection)
-            if self._begun:
+        found, after, upto = 0, self._after, jobs.END
+        if self._begun:
+            upto = after + STRETCH
+            with memory.database.write() as connection:
                 found += _wake(connection, jobs.due_lately(connection, models=memory.written, now=now))
-        after, upto = self._after, self._after + STRETCH if self._begun else last
         while True:
             with memory.database.write() as connection:
                 some = jobs.due(connection, models=memory.written, now=now, after=after, upto=upto)
                 found += _wake(connection, some)
+                more = jobs.any_beyond(connection, upto)
             if not some:
                 break
             after = some[-1][2]
-        self._after, self._begun = 0 if upto >= last else upto, True
+        self._after, self._begun = upto if more else 0, True
         return found
 
 
