@@ -69,8 +69,7 @@ def newest(connection: Connection, key: int, scope: str, upto: int) -> tuple[int
 def _copying(table: Table) -> Query:
     names = [column.name for column in table.c if column.name not in ("key", "chat")]
     rows = select(P("to", type_=Key), *(table.c[name] for name in names)).where(table.c.chat == P("of"))
-    # By a sum, as SQLite would read the whole table to have them in the order of its keys.
-    return Query(insert(table).from_select(["chat", *names], rows.order_by(table.c.key + 0)))
+    return Query(insert(table).from_select(["chat", *names], rows.order_by(table.c.key)))
 
 
 _copies = [
