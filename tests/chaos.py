@@ -46,6 +46,8 @@ class Plan:
     workers: int = 3
     kill_every: float = 3.0
     crashes: int = 1
+    blackouts: int = 1
+    """How often all API processes are down at once, for a moment."""
     seed: int = 1
 
 
@@ -57,6 +59,7 @@ class Report:
     turns: int = 0
     kills: Counter[str] = field(default_factory=Counter)
     crashes: int = 0
+    blackouts: int = 0
     exits: list[str] = field(default_factory=list)
     """Processes that ended although nobody killed them."""
     errors: Counter[str] = field(default_factory=Counter)
@@ -84,6 +87,7 @@ class Report:
             "messages": f"{self.messages}",
             "killed": counted(self.kills),
             "database crashes": f"{self.crashes}",
+            "all servers down": f"{self.blackouts} times",
             "ended by themselves": ", ".join(self.exits) or "none",
             "errors that clients saw": counted(self.errors),
             "without memory": f"{self.without} requests",
@@ -235,6 +239,8 @@ class Gunman(threading.Thread):
             if self._report.crashes < plan.crashes * min(1.0, passed / plan.seconds) - 0.5:
                 self._server.crash()
                 self._report.crashes += 1
+            if self._report.blackouts < plan.blackouts * min(1.0, passed / plan.seconds) - 0.25:
+                self.darken()
             # On a slow machine processes need longer to start: somebody must be left to talk to.
             if time.monotonic() > shot + plan.kill_every and sum(api.ready for api in self._apis) > 1:
                 shot = time.monotonic()
@@ -242,6 +248,16 @@ class Gunman(threading.Thread):
                 target.kill()
                 self._report.kills[target.name.rstrip("0123456789")] += 1
                 target.start()
+
+    def darken(self) -> None:
+        """Nobody is there to talk to, until some server has started again."""
+        for api in self._apis:
+            api.kill()
+        self._report.kills["api"] += len(self._apis)
+        self._report.blackouts += 1
+        self._over.wait(0.5)
+        for api in self._apis:
+            api.start()
 
     def revive(self) -> None:
         """Start again what ended by itself, as any supervisor of services does."""
@@ -394,6 +410,7 @@ def main() -> None:
     parser.add_argument("--chats", type=int, default=20)
     parser.add_argument("--seconds", type=float, default=300.0, help="how long the clients take, if nothing goes wrong")
     parser.add_argument("--crashes", type=int, default=3, help="of the database")
+    parser.add_argument("--blackouts", type=int, default=3, help="moments without any API process")
     parser.add_argument("--seed", type=int, default=int(time.time()))
     given = parser.parse_args()
     folder = tempfile.mkdtemp(prefix="infold-chaos-")

@@ -100,6 +100,20 @@ class Server:
         finally:
             self._server.ensure_postgres_running()
 
+    @contextmanager
+    def hanging(self) -> Iterator[None]:
+        """The server is there, and answers nobody."""
+        process = self._server.get_postmaster_info().process
+        assert process is not None, "it runs"
+        stopped = [process, *process.children()]
+        for one in stopped:
+            one.suspend()
+        try:
+            yield
+        finally:
+            for one in stopped:
+                one.resume()
+
     def crash(self) -> None:
         """The server ends at once, without a last word to anybody, and starts again with what its log has."""
         process = self._server.get_postmaster_info().process

@@ -95,6 +95,31 @@ def test_reading_an_unknown_chat_creates_none(api: Client, id: str) -> None:
     assert id not in [item["id"] for item in api.get("/v1/chats?limit=1000").json()["items"]]
 
 
+@pytest.mark.parametrize(
+    ("messages", "code"),
+    [
+        ([result("c1")], "orphan_result"),
+        ([user("one"), call("c1"), result("c2")], "orphan_result"),
+        ([user("one", id="m"), user("two", id="m")], "duplicate_id"),
+        ([user("one"), {"role": "nobody"}], "bad_message"),
+    ],
+)
+@pytest.mark.parametrize("params", [{}, {"user": "ann", "preset": "rolling"}])
+def test_a_first_message_that_is_refused_leaves_no_chat(
+    api: Client, messages: list[Any], code: str, params: dict[str, str]
+) -> None:
+    path = "/v1/chats/refused/messages"
+    for _ in range(2):
+        assert api.post(path, json=messages, params=params).json()["code"] == code
+        problem(api.get("/v1/chats/refused"), 404, "chat_not_found")
+    # A chat that was there before stays, empty or not.
+    api.post("/v1/chats", json={"id": "refused"})
+    assert api.post(path, json=messages).json()["code"] == code
+    assert api.get("/v1/chats/refused").json()["messages"] == 0
+    assert contents(api.post(path, json=user("welcome"))) == ["welcome"]
+    assert api.delete("/v1/chats/refused").status_code == 204
+
+
 def test_a_chat_is_changed(api: Client) -> None:
     api.post("/v1/chats", json={"id": "changed", "user": "ann", "title": "One", "preset": "rolling"})
     told = api.patch("/v1/chats/changed", json={"title": "Two", "system": "Be kind.", "context_window": 999}).json()

@@ -15,6 +15,8 @@ def test_F9_chaos(postgres: Server, tmp_path: Path) -> None:
     assert report.turns == 200, told
     assert report.messages == 440, told
     assert report.crashes == 1, told
+    assert report.blackouts == 1, told
+    assert report.errors["ConnectError"], told  # somebody found nobody there
     assert report.kills["api"], told
     assert report.kills["worker"], told
     assert set(report.folds) == {"summarizer"}, told

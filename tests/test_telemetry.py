@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import base64
+import gzip
 import json
 import logging
+import subprocess
 import sys
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -21,6 +26,9 @@ from infold.messages import Message
 from infold.service.settings import ServiceSettings
 from infold.service.telemetry import Metrics, Tracing, configure_logs, log_event, tracing
 from tests.conftest import assistant, turn, user
+from tests.proxied import eventually
+from tests.servers import start_server
+from tests.upstream import Upstream
 
 SECRET = "the vault code is 4711"
 
@@ -289,3 +297,81 @@ def test_without_opentelemetry_a_warning_and_no_traces(
     traced = tracing(ServiceSettings(traces="console"))
     traced.on_event(fold_event("a"))
     assert "opentelemetry-sdk is not installed" in caplog.text
+
+
+# A collector that gets them ----------------------------------------------------------------------------
+
+_RECEIVER = """
+import base64, http.server, sys
+
+class Receiver(http.server.BaseHTTPRequestHandler):
+    def do_POST(self):
+        body = self.rfile.read(int(self.headers["content-length"]))
+        told = [self.path, self.headers["content-type"], self.headers["content-encoding"] or "identity"]
+        print(*told, base64.b64encode(body).decode(), file=sys.stderr, flush=True)
+        self.send_response(200)
+        self.send_header("content-length", "0")
+        self.end_headers()
+
+    def log_message(self, *_):
+        pass
+
+server = http.server.HTTPServer(("127.0.0.1", 0), Receiver)
+print(server.server_port, flush=True)
+server.serve_forever()
+"""
+
+
+@contextmanager
+def receiver(log: Path) -> Iterator[int]:
+    """The port of a process that takes OTLP over HTTP, and writes down what it got."""
+    with log.open("wb") as output:
+        process = subprocess.Popen([sys.executable, "-c", _RECEIVER], stdout=subprocess.PIPE, stderr=output)
+    assert process.stdout is not None
+    try:
+        yield int(process.stdout.readline())
+    finally:
+        process.kill()
+        process.wait()
+        process.stdout.close()
+
+
+def test_a_collector_gets_the_span_of_a_fold(tmp_path: Path, upstream: Upstream) -> None:
+    pytest.importorskip("opentelemetry.exporter.otlp.proto.http.trace_exporter")
+    wire = pytest.importorskip("opentelemetry.proto.collector.trace.v1.trace_service_pb2")
+    log = tmp_path / "spans"
+    with receiver(log) as port:
+        settings = {"traces": f"http://127.0.0.1:{port}", "model": [f"{upstream.url}#gpt-test"], "preset": "rolling"}
+        with start_server(tmp_path, **settings) as running, running.client() as api:
+            for number in range(8):
+                said = [{"role": "user", "content": f"My gate is B{number}."}, assistant(f"Gate B{number}, noted.")]
+                assert api.post("/v1/chats/trip/messages", json=said).status_code == 201
+            events = eventually(
+                lambda: api.get("/v1/chats/trip/events?limit=1000").json()["items"],
+                lambda rows: any(row["data"].get("author") == "summarizer" for row in rows if row["type"] != "gate"),
+            )
+        found = list(_spans(log.read_text(), wire.ExportTraceServiceRequest))
+    folds = [event["data"] for event in events if event["type"] == "summarization"]
+    verdicts = [event["data"]["verdict"] for event in events if event["type"] == "gate"]
+    assert verdicts
+    assert len(found) >= len(folds) > 0  # more may have come after the last look
+    for span, fold in zip(found, folds, strict=False):
+        for name in ("reason", "author", "tokens_before", "tokens_after", "turns", "fold"):
+            assert span[f"infold.{name}"] == fold[name]
+    told = [span["infold.verdict"] for span in found if span["infold.author"] == "summarizer"]
+    assert told[: len(verdicts)] == verdicts
+    assert "B7" not in str(found)
+
+
+def _spans(log: str, kind: Any) -> Iterator[dict[str, Any]]:
+    """The attributes of the spans that a receiver wrote down."""
+    for line in log.splitlines():
+        path, media, packed, body = line.split()
+        assert (path, media) == ("/v1/traces", "application/x-protobuf")
+        raw = base64.b64decode(body)
+        for resource in kind.FromString(gzip.decompress(raw) if packed == "gzip" else raw).resource_spans:
+            names = {one.key: one.value.string_value for one in resource.resource.attributes}
+            assert names["service.name"] == "infold"
+            for span in (span for scope in resource.scope_spans for span in scope.spans):
+                assert span.name == "fold"
+                yield {one.key: one.value.string_value or one.value.int_value for one in span.attributes}

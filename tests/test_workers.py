@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import threading
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
+from itertools import pairwise
 from pathlib import Path
 
 import psycopg
@@ -16,10 +19,12 @@ from pgqueuer import PgQueuer
 from infold import Chat, Memory
 from infold.formats import parse
 from infold.ledger import jobs
+from infold.ledger.calls import all_calls
 from infold.ledger.postgres import SCHEMA
-from infold.ledger.rows import FoldRow
+from infold.ledger.rows import Call, FoldRow
 from infold.service import worker
 from infold.service.settings import ServiceSettings
+from tests.conftest import ticking_clock
 from tests.fleet import Api, Process, command
 from tests.postgres import Server
 from tests.test_model_faults import said, talk
@@ -52,9 +57,9 @@ def queued(url: str) -> list[tuple[str, str]]:
     return [(bytes(payload).decode(), status) for payload, status in found]
 
 
-def due(memory: Memory, models: int = jobs.ANYBODY) -> list[str]:
+def due(memory: Memory, models: int = jobs.ANYBODY, now: int = jobs.END) -> list[str]:
     with memory.database.read() as connection:
-        return [chat for _, chat, _ in jobs.due(connection, models=models)]
+        return [chat for _, chat, _ in jobs.due(connection, models=models, now=now)]
 
 
 def folded(memory: Memory, id: str, tenant: str = "") -> Chat:
@@ -69,6 +74,10 @@ def authors(chat: Chat) -> list[str]:
     """Who wrote the folds that are in force."""
     with chat.reading() as (_, state):
         return [fold.author for fold in state.folds]
+
+
+def is_written(chat: Chat) -> bool:
+    return authors(chat) == ["summarizer"]
 
 
 def quick(name: str, folder: Path, url: str, model: str, *, sweep: float = 60, stale: float = 2) -> Process:
@@ -108,7 +117,7 @@ def test_several_reasons_make_one_job(memory: Memory, postgres_url: str) -> None
     chat = folded(memory, "a")
     chat.fold()
     talk(chat, DUE + 1, 2 * DUE)
-    worker.sweep(memory)
+    worker.Sweeper(memory).look()
     assert len(queued(postgres_url)) == 1
     folded(memory, "a", tenant="other")
     assert [payload for payload, _ in queued(postgres_url)][1:] == ['{"chat":"a","tenant":"other"}']
@@ -118,13 +127,83 @@ def test_the_sweep_finds_what_has_no_job(memory: Memory, postgres_url: str) -> N
     for id in ("a", "b"):
         folded(memory, id)
     memory.chat("idle", preset="rolling").add(said(1))
-    with psycopg.connect(postgres_url) as connection:
-        connection.execute(f"DELETE FROM {SCHEMA}.pgqueuer")
-    assert worker.sweep(memory) == 2
+    forget_jobs(postgres_url)
+    assert worker.Sweeper(memory).look() == 2
     assert sorted(payload for payload, _ in queued(postgres_url)) == [
         '{"chat":"a","tenant":""}',
         '{"chat":"b","tenant":""}',
     ]
+
+
+def forget_jobs(url: str) -> None:
+    with psycopg.connect(url) as connection:
+        connection.execute(f"DELETE FROM {SCHEMA}.pgqueuer")
+
+
+def test_by_and_by_the_sweep_looks_at_all_chats(
+    memory: Memory, postgres_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(worker, "STRETCH", 2)
+    for number in range(5):
+        folded(memory, f"c{number}")
+    sweeper = worker.Sweeper(memory)
+    assert sweeper.look() == 5  # all at first: nobody may have looked for long
+    with psycopg.connect(postgres_url) as connection:  # none has new messages
+        connection.execute(f"UPDATE {SCHEMA}.messages SET key = key - {jobs.LATELY + 100}")
+        idle = connection.execute(f"SELECT key FROM {SCHEMA}.chats WHERE id = 'c4'").fetchone()
+        assert idle is not None
+        connection.execute(f"UPDATE {SCHEMA}.messages SET key = key + {jobs.LATELY + 100} WHERE chat = {idle[0]}")
+    seen = []
+    for _ in range(4):
+        forget_jobs(postgres_url)
+        sweeper.look()
+        seen.append(sorted(payload[10] for payload, _ in queued(postgres_url)))
+    assert seen == [["0", "1", "4"], ["2", "3", "4"], ["4"], ["0", "1", "4"]]
+
+
+def test_what_no_model_could_write_is_left_alone_longer_and_longer(postgres_url: str, upstream: Upstream) -> None:
+    upstream.script([step("malformed", forever=True)])
+    clock = ticking_clock()
+    with Memory(postgres_url, model=model_of(upstream), queue=True, clock=clock) as memory:
+        chat = folded(memory, "a")
+        assert due(memory) == ["a"]
+        tries: list[int] = []
+        for _ in range(4):
+            memory.answers.forget("a")  # as another process, or one that remembers too many others
+            worker.summarize(memory, "", "a")
+            tries.append(max(call.created_at for call in all_calls_of(chat)))
+            with chat.reading() as (_, state):
+                began = state.folds[0].created_at
+            again = 2 * tries[-1] - began
+            assert due(memory, now=again - 1) == []
+            assert due(memory, now=again) == ["a"]
+            assert due(memory) == ["a"]
+            while clock() < again:
+                pass
+        waits = [later - earlier for earlier, later in pairwise([began, *tries])]
+        assert all(later > earlier for earlier, later in pairwise(waits)), waits
+        assert due(memory, now=tries[-1] + jobs.MOST_REST) == ["a"]
+        asked = len(upstream.requests())
+    with Memory(postgres_url, model=model_of(upstream), queue=True, clock=lambda: tries[-1] + 1) as other:
+        forget_jobs(postgres_url)
+        assert worker.Sweeper(other).look() == 0
+        assert len(upstream.requests()) == asked
+        talk(other.chat("a"), DUE + 1, 2 * DUE)  # there is something new to write
+        assert due(other, now=tries[-1] + 1) == ["a"]
+
+
+def test_an_outage_is_not_held_against_a_chat(postgres_url: str, upstream: Upstream) -> None:
+    upstream.script([step("500", forever=True)])
+    with Memory(postgres_url, model=model_of(upstream), queue=True) as memory:
+        chat = folded(memory, "a")
+        worker.summarize(memory, "", "a")
+        assert {call.outcome for call in all_calls_of(chat)} == {"transport"}
+        assert due(memory, now=memory.clockwork.now()) == ["a"]
+
+
+def all_calls_of(chat: Chat) -> list[Call]:
+    with chat.reading() as (connection, _):
+        return all_calls(connection, chat.key)
 
 
 def test_an_undecided_chat_is_due(memory: Memory) -> None:
@@ -261,6 +340,36 @@ def test_what_no_model_can_write_is_not_asked_for_ever(
     assert chat.verify().ok
 
 
+def sweepers(url: str) -> list[int]:
+    """Who looks for chats without a job: the server's processes for them."""
+    found = "SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND objid = %s AND granted"
+    with psycopg.connect(url) as connection:
+        return [pid for (pid,) in connection.execute(found, [worker._SWEEPER]).fetchall()]
+
+
+def test_one_worker_sweeps_at_a_time(memory: Memory, postgres_url: str, upstream: Upstream, tmp_path: Path) -> None:
+    first, second = (quick(name, tmp_path, postgres_url, model_of(upstream), sweep=0.1) for name in ("first", "second"))
+    with first:
+        wait_until(lambda: sweepers(postgres_url))
+        holder = sweepers(postgres_url)
+        with second:
+            wait_until(lambda: "a worker began" in second.said())
+            for number in range(3):
+                chat = folded(memory, f"c{number}")
+                forget_jobs(postgres_url)
+                wait_until(partial(is_written, chat))
+                assert sweepers(postgres_url) == holder
+            first.kill()
+            wait_until(lambda: sweepers(postgres_url) not in ([], holder))
+            # Also if it only loses its connection.
+            with psycopg.connect(postgres_url, autocommit=True) as connection:
+                connection.execute("SELECT pg_terminate_backend(%s)", sweepers(postgres_url))
+            chat = folded(memory, "last")
+            forget_jobs(postgres_url)
+            wait_until(partial(is_written, chat))
+            assert second.running
+
+
 def _asked(url: str) -> int:
     """Jobs that were asked for so far."""
     with psycopg.connect(url) as connection:
@@ -305,6 +414,21 @@ def test_serve_starts_its_workers_again_and_ends_them(postgres_url: str, tmp_pat
         assert api.stop() == 0
     assert not any(map(alive, crew))
     assert "Traceback" not in api.said()
+
+
+def test_workers_that_cannot_begin_are_tried_less_and_less_often(
+    postgres: Server, postgres_url: str, tmp_path: Path
+) -> None:
+    with Api("api", tmp_path, "--database", postgres_url, "--workers", "1") as api:
+        api.wait()
+        wait_until(lambda: "a worker began" in api.said())
+        with postgres.away():
+            os.kill(children(api.pid)[0], signal.SIGKILL)
+            wait_until(lambda: "in 4 s" in api.said())
+        wait_until(lambda: api.said().count("a worker began") == 2)
+        ends = re.findall(r"a worker ended \((-?\d+)\); another takes its place in (\d+) s", api.said())
+        assert ends == [("-9", "1"), ("1", "2"), ("1", "4"), *[("1", f"{2**n}") for n in range(3, len(ends))]]
+        assert api.stop() == 0
 
 
 def test_workers_end_when_serve_is_killed(postgres_url: str, tmp_path: Path) -> None:

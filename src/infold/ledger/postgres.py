@@ -198,7 +198,11 @@ def _settings() -> dict[str, Any]:
         "connect_timeout": CONNECT_TIMEOUT,
         "application_name": "infold",
         "options": f"-c search_path={SCHEMA},public -c lock_timeout={int(1000 * LOCK_TIMEOUT)}",
+        # A server that is gone without a word is noticed within a minute.
         "keepalives_idle": 30,
+        "keepalives_interval": 10,
+        "keepalives_count": 3,
+        "tcp_user_timeout": 30_000,
     }
 
 

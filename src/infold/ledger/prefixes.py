@@ -44,7 +44,7 @@ _found = Query(
 _newest = Query(
     select(prefixes.c.seq, prefixes.c.digest)
     .where(prefixes.c.chat == P("of"), prefixes.c.scope == P("scope"), prefixes.c.seq <= P("upto"))
-    .order_by(prefixes.c.seq.desc())
+    .order_by(prefixes.c.seq.desc(), prefixes.c.key)  # at one position, what was said comes before what it is called
     .limit(1)
 )
 

@@ -8,7 +8,7 @@ import logging
 import threading
 from collections import OrderedDict
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
@@ -17,6 +17,7 @@ from infold.errors import NotFoundError
 from infold.ledger.addresses import is_postgres
 from infold.ledger.rows import Event
 from infold.memory import Memory
+from infold.service.breaker import Breaker
 from infold.service.feed import Feed
 from infold.service.keys import Keyring, Principal
 from infold.service.limits import Limits
@@ -51,6 +52,7 @@ class Service:
         self.metrics = Metrics()
         self.tracing = tracing(settings)
         self.limits = Limits(settings.rate, settings.streams)
+        self.breaker = Breaker()
         self.feed = Feed()
         self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="infold-service")
         self._slow = ThreadPoolExecutor(_SLOW_THREADS, thread_name_prefix="infold-slow")
@@ -97,8 +99,11 @@ class Service:
 
     async def run(self, work: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
         """Do something with the memory in a thread, off the event loop."""
-        loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._threads, functools.partial(work, *args, **kwargs))
+        return await asyncio.wrap_future(self.submit(work, *args, **kwargs))
+
+    def submit(self, work: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
+        """The same for whoever wants to know what becomes of it after giving up on it."""
+        return self._threads.submit(work, *args, **kwargs)
 
     async def run_slowly(self, work: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
         """The same for what may take long, such as a model's answer: it keeps no quick request waiting."""
@@ -165,12 +170,14 @@ class Desk:
     async def run(self, work: Callable[[Memory], T], *, slow: bool = False) -> T:
         """Do something with the tenant's memory."""
         service = self.service
-        return await (service.run_slowly if slow else service.run)(work, self.memory)
+        with service.breaker.watching():
+            return await (service.run_slowly if slow else service.run)(work, self.memory)
 
     async def with_chat(self, id: str, work: Callable[[Chat], T], *, slow: bool = False) -> T:
         """Do something with a chat that is there."""
         service = self.service
-        return await (service.run_slowly if slow else service.run)(self._with_chat, id, work)
+        with service.breaker.watching():
+            return await (service.run_slowly if slow else service.run)(self._with_chat, id, work)
 
     def _with_chat(self, id: str, work: Callable[[Chat], T]) -> T:
         chat, cached = self.service.find_chat(self.memory, self._tenant, id)

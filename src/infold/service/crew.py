@@ -7,6 +7,7 @@ import multiprocessing
 import os
 import signal
 import threading
+import time
 from multiprocessing.process import BaseProcess
 from types import TracebackType
 from typing import Self
@@ -16,20 +17,51 @@ from infold.service.settings import ServiceSettings
 log = logging.getLogger("infold")
 
 _LOOK = 1.0  # seconds between looks whether all are alive
+FIRST_PAUSE, MOST_PAUSE = 1.0, 30.0
+"""Seconds before a worker that ended is replaced: doubled each time that one does not live for as long as the longest."""
+
+
+class _Post:
+    """The place of one worker, whoever has it."""
+
+    def __init__(self, worker: BaseProcess) -> None:
+        self.worker = worker
+        self._began = time.monotonic()
+        self._pause = 0.0
+        self._until: float | None = None
+
+    def pause(self) -> float:
+        """Its worker has ended: how long it stays empty."""
+        lived = time.monotonic() - self._began
+        self._pause = FIRST_PAUSE if lived >= MOST_PAUSE else min(MOST_PAUSE, max(FIRST_PAUSE, 2 * self._pause))
+        self._until = time.monotonic() + self._pause
+        return self._pause
+
+    @property
+    def empty(self) -> bool:
+        return self._until is not None
+
+    @property
+    def open(self) -> bool:
+        """Whether it is time for another worker."""
+        return self._until is not None and time.monotonic() >= self._until
+
+    def fill(self, worker: BaseProcess) -> None:
+        self.worker, self._began, self._until = worker, time.monotonic(), None
 
 
 class Crew:
-    """So many workers, each started again if it dies."""
+    """So many workers, each replaced if it ends; at longer and longer intervals where they cannot even begin."""
 
     def __init__(self, settings: ServiceSettings, size: int) -> None:
         self._settings = settings
         self._context = multiprocessing.get_context("spawn")
         self._stopping = threading.Event()
-        self._workers: list[BaseProcess] = [self._hired() for _ in range(size)]
+        self._posts = [_Post(self._hired()) for _ in range(size)]
         self._watch = threading.Thread(target=self._look_after, name="infold-crew", daemon=True)
 
     def __enter__(self) -> Self:
-        if self._workers:
+        if self._posts:
             self._watch.start()
         return self
 
@@ -37,11 +69,12 @@ class Crew:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._stopping.set()
-        if self._workers:
+        if self._posts:
             self._watch.join()
-        for worker in self._workers:
+        workers = [post.worker for post in self._posts]
+        for worker in workers:
             worker.terminate()  # a worker that is told so finishes what it is at
-        for worker in self._workers:
+        for worker in workers:
             worker.join(self._settings.grace)
             if worker.is_alive():
                 worker.kill()
@@ -54,11 +87,14 @@ class Crew:
 
     def _look_after(self) -> None:
         while not self._stopping.wait(_LOOK):
-            for at, worker in enumerate(self._workers):
-                if not worker.is_alive():
-                    log.warning("a worker ended (%s); another takes its place", worker.exitcode)
-                    worker.join()
-                    self._workers[at] = self._hired()
+            for post in self._posts:
+                if post.open:
+                    post.fill(self._hired())
+                elif not post.empty and not post.worker.is_alive():
+                    post.worker.join()
+                    log.warning(
+                        "a worker ended (%s); another takes its place in %g s", post.worker.exitcode, post.pause()
+                    )
 
 
 def _work(settings: ServiceSettings, parent: int) -> None:

@@ -90,8 +90,10 @@ class Gate:
         """The same by the database; while that is away, whoever was known goes on being known."""
         service = self._service
         try:
-            async with asyncio.timeout(service.settings.memory_timeout):
-                return await service.run(service.keys.find, key)
+            service.breaker.check()
+            with service.breaker.watching():
+                async with asyncio.timeout(service.settings.memory_timeout):
+                    return await service.run(service.keys.find, key)
         except (DatabaseError, TimeoutError) as error:
             principal = service.keys.last_known(key)
             if principal is not None:

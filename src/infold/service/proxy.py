@@ -8,11 +8,14 @@ import json
 import logging
 import threading
 import time
-from collections.abc import Awaitable, Coroutine, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future
+from contextlib import nullcontext, suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import unquote
+from weakref import WeakValueDictionary
 
 import aiohttp
 from multidict import CIMultiDict
@@ -20,13 +23,23 @@ from starlette.datastructures import Headers
 from starlette.routing import Route
 from yarl import URL
 
-from infold.errors import InfoldError, MessageError, MovedOnError
+from infold.errors import DatabaseBusyError, InfoldError, MessageError, MovedOnError
 from infold.models import prices
 from infold.models.spec import Model
+from infold.service.breaker import PAUSE
+from infold.service.exchange import HOP, Exchange, upstream_client
 from infold.service.keys import PREFIX
 from infold.service.problems import Problem
-from infold.service.reader import Reader
-from infold.service.reconcile import Caller, OtherUserError, Place, apart, note_failure, receive, settle
+from infold.service.reconcile import (
+    Caller,
+    NothingSaidError,
+    OtherUserError,
+    Place,
+    apart,
+    note_failure,
+    receive,
+    settle,
+)
 from infold.service.wire import APIS, identity
 from infold.tokens import count_cached, tools_tokens
 
@@ -41,17 +54,14 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("infold")
 
-# Of one connection, not of the message; or set anew for the next.
-_HOP = frozenset(
-    "connection keep-alive proxy-authenticate proxy-authorization te trailer trailers transfer-encoding upgrade "
-    "proxy-connection".split()
-)
-_NOT_FORWARDED = _HOP | {"host", "content-length", "accept-encoding", "expect"}
+T = TypeVar("T")
+
+_NOT_FORWARDED = HOP | {"host", "content-length", "accept-encoding", "expect"}
 _CREDENTIALS = frozenset(("authorization", "x-api-key"))
-_IDLE = 4.0  # seconds after which a connection is not used again: the upstream may be about to close it
 _FEWEST = 256  # tokens that a context always gets, however much a client wants for the reply
 _MOST_NAME = 200
-_MOST_NOTING = 4  # failures that are noted at a time: while the database is away, they would only wait for each other
+_MOST_LATE = 4  # threads that may be held by requests nobody waits for any more
+_MOST_UNTOLD = 256  # chats that are still to be told of a failure
 
 
 def mount(app: FastAPI, service: Service) -> None:
@@ -88,22 +98,22 @@ class Proxy:
         self._client: aiohttp.ClientSession | None = None
         self._settling: dict[asyncio.Task[None], str] = {}
         """Replies that are being kept, and the scope of their chats."""
-        self._noting: set[str] = set()
-        """Chats that are being told of a failure."""
+        self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+        """Of named chats, by scope: whose request is with memory."""
+        self._late: dict[Future[Any], str] = {}
+        """What memory still does for requests that have gone on without it, and the scope of their chats."""
+        self._untold: dict[tuple[str, str], str] = {}
+        """Chats, with their tenants, that a request went without, and why."""
+        self._telling: asyncio.Task[None] | None = None
 
     def open(self) -> None:
         """Make the connections to the upstream; in the event loop that will use them."""
-        settings = self._service.settings
-        self._client = aiohttp.ClientSession(
-            connector=aiohttp.TCPConnector(limit=0, keepalive_timeout=_IDLE),
-            timeout=aiohttp.ClientTimeout(sock_connect=settings.connect_timeout, sock_read=settings.upstream_timeout),
-            cookie_jar=aiohttp.DummyCookieJar(),  # one client's cookies are not another's
-            skip_auto_headers=("accept", "content-type", "user-agent"),
-            auto_decompress=False,
-        )
+        self._client = upstream_client(self._service.settings)
 
     async def close(self) -> None:
         """Keep the replies that are still to be kept, then let go of the upstream."""
+        if self._telling is not None:
+            self._telling.cancel()
         while self._settling:
             await asyncio.wait(self._settling)
         if self._client is not None:
@@ -127,12 +137,13 @@ class Proxy:
         place: Place | None = None
         body = raw
         url, sent = self._address(scope, upstream), self._headers(scope, headers)
-        name = api.name if api is not None else "other"
         with self._service.limits.stream(principal.id):  # before memory: what is refused was never said
             if api is not None:
                 place, body = await self._remembered(api, principal, headers, raw)
-            answer = self.client.request(scope["method"], url, headers=sent, data=body or None, allow_redirects=False)
-            await _Exchange(self, api, name, place, began).run(answer, receive, send)
+            assert self._client is not None, "it is opened with the service"
+            keep = partial(self._keep, place) if place is not None else None
+            exchange = Exchange(self._client, api, self._service.metrics, began, keep)
+            await exchange.run(scope["method"], url, sent, body, receive, send)
 
     # Memory ------------------------------------------------------------------------------------------------
 
@@ -154,24 +165,43 @@ class Proxy:
         given_up = threading.Event()
         try:
             caller = self._caller(principal, headers, body, chat, user, given_up)
+            service.breaker.check()
             async with asyncio.timeout(service.settings.memory_timeout):
                 # A client that is quick to go on: the reply that it answers to comes first.
                 before = [task for task, scope in self._settling.items() if scope == caller.scope]
                 if before:
                     await asyncio.wait(before)
-                place, written = await service.run(self._context, memory, api, caller, body, asked)
+                place, written = await self._worked(caller, partial(self._context, memory, api, caller, body, asked))
             return place, raw if written is None else _json(written)
         except OtherUserError as error:
             raise Problem(403, "other_user", str(error)) from None
+        except NothingSaidError:
+            return None, raw
         except Exception as error:  # fail open: a chat without memory beats no chat
             given_up.set()
             service.metrics.memory_failed(api.name)
             told = "it took too long" if isinstance(error, TimeoutError) else type(error).__name__
             log.warning("a request goes without memory: %s", told, extra={"event": "without_memory", "error": told})
             log.debug("memory failed", exc_info=True)
-            if chat is not None and chat not in self._noting and len(self._noting) < _MOST_NOTING:
-                self._later(self._noted(memory, chat, told), f"chat {chat}")
+            if chat is not None:
+                self._tell(principal.tenant, chat, told)
             return None, raw
+
+    async def _worked(self, caller: Caller, work: Callable[[], T]) -> T:
+        """What memory does for a request. Threads that wait for one chat, or a hanging database, must not become so many
+        that all others wait behind them: a named chat gets one, and those that nobody waits for any more are few."""
+        turn = nullcontext() if caller.chat is None else self._turns.setdefault(caller.scope, asyncio.Lock())
+        async with turn:
+            self._late = {late: scope for late, scope in self._late.items() if not late.done()}
+            if len(self._late) >= _MOST_LATE or (caller.chat is not None and caller.scope in self._late.values()):
+                raise DatabaseBusyError("earlier requests still wait for the database")
+            with self._service.breaker.watching():
+                future = self._service.submit(work)
+                try:
+                    return await asyncio.wrap_future(future)
+                finally:
+                    if not future.done():
+                        self._late[future] = caller.scope
 
     def _caller(
         self, principal: Any, headers: Headers, body: Mapping[str, Any], chat: str | None, user: str | None,
@@ -219,21 +249,31 @@ class Proxy:
             return place, None
         return place, api.write(body, context)
 
-    def keep(self, place: Place, reply: Reply) -> None:
+    def _keep(self, place: Place, reply: Reply) -> None:
         """Add a reply to its chat after the client has it, and fold what is due; nobody waits for it."""
-        self._later(self._kept(place, reply), place.scope)
-
-    def _later(self, work: Coroutine[Any, Any, None], scope: str) -> None:
-        task = asyncio.create_task(work)
-        self._settling[task] = scope
+        task = asyncio.create_task(self._kept(place, reply))
+        self._settling[task] = place.scope
         task.add_done_callback(self._settling.pop)
 
-    async def _noted(self, memory: Memory, chat: str, why: str) -> None:
-        """An event for a request that went without memory, where the chat can be written to."""
-        self._noting.add(chat)
-        with suppress(InfoldError):
-            await self._service.run(note_failure, memory, chat, why)
-        self._noting.discard(chat)
+    def _tell(self, tenant: str, chat: str, why: str) -> None:
+        """Have an event written for a request that went without memory, as soon as the chat can be written to."""
+        if len(self._untold) < _MOST_UNTOLD:
+            self._untold.setdefault((tenant, chat), why)
+        if self._telling is None or self._telling.done():
+            self._telling = asyncio.create_task(self._told())
+
+    async def _told(self) -> None:
+        """One after the other: they would only wait for each other."""
+        while self._untold:
+            (tenant, chat), why = next(iter(self._untold.items()))
+            try:
+                await self._service.run(note_failure, self._service.memory.tenant(tenant), chat, why)
+            except DatabaseBusyError:
+                await asyncio.sleep(PAUSE)
+                continue
+            except InfoldError:  # the chat cannot be written to at all
+                log.debug("a failure was not noted", exc_info=True)
+            del self._untold[tenant, chat]
 
     async def _kept(self, place: Place, reply: Reply) -> None:
         try:
@@ -267,90 +307,6 @@ class Proxy:
         sent["accept-encoding"] = "identity"
         return sent
 
-    @property
-    def client(self) -> aiohttp.ClientSession:
-        assert self._client is not None, "it is opened with the service"
-        return self._client
-
-    @property
-    def service(self) -> Service:
-        return self._service
-
-
-class _Exchange:
-    """One request and its answer, as it goes from the upstream to the client."""
-
-    def __init__(self, proxy: Proxy, api: Api | None, name: str, place: Place | None, began: float) -> None:
-        self._proxy = proxy
-        self._api = api
-        self._name = name
-        self._place = place
-        self._began = began
-        self._metrics = proxy.service.metrics
-
-    async def run(self, answer: Awaitable[aiohttp.ClientResponse], receive: Receive, send: Send) -> None:
-        try:
-            response = await answer
-        except TimeoutError:
-            self._metrics.upstream_error(self._name, "timeout")
-            raise _late() from None
-        except (aiohttp.ClientError, OSError) as error:
-            self._metrics.upstream_error(self._name, "unreachable")
-            raise Problem(
-                502, "upstream_unreachable", f"the upstream cannot be reached ({type(error).__name__})"
-            ) from None
-        gone = asyncio.create_task(_disconnected(receive))
-        reading = asyncio.create_task(self._pass_on(response, send))
-        try:
-            await asyncio.wait({gone, reading}, return_when=asyncio.FIRST_COMPLETED)
-            if not reading.done():  # the client has hung up: what it got is kept, the rest is not asked for
-                reading.cancel()
-            with suppress(asyncio.CancelledError):
-                await reading
-        finally:
-            for task in (gone, reading):
-                task.cancel()
-            response.close()  # a connection that has nothing left to say is kept, whatever this says
-
-    async def _pass_on(self, response: aiohttp.ClientResponse, send: Send) -> None:
-        headers = [(name.lower(), value) for name, value in response.raw_headers]
-        kept = [(name, value) for name, value in headers if name.decode("latin-1") not in _HOP]
-        media = response.headers.get("content-type", "")
-        reader = Reader(self._api, response.status, media, response.headers.get("content-encoding", ""))
-        outcome = "ok" if response.ok else "error"
-        if not response.ok:
-            self._metrics.upstream_error(self._name, f"{response.status // 100}xx")
-        first = True
-        try:
-            async for chunk in response.content.iter_any():
-                if first:
-                    self._metrics.first_byte(self._name, time.perf_counter() - self._began)
-                    await send({"type": "http.response.start", "status": response.status, "headers": kept})
-                    first = False
-                reader.feed(chunk)
-                await send({"type": "http.response.body", "body": chunk, "more_body": True})
-            if first:
-                await send({"type": "http.response.start", "status": response.status, "headers": kept})
-            await send({"type": "http.response.body", "body": b"", "more_body": False})
-        except (aiohttp.ClientError, OSError) as error:
-            outcome = "broken"
-            self._metrics.upstream_error(self._name, "broken")
-            if first and isinstance(error, TimeoutError):
-                raise _late() from None
-            if first:
-                raise Problem(
-                    502, "upstream_broken", f"the upstream broke off before it answered ({type(error).__name__})"
-                ) from None
-            # The answer stays unfinished, and the server breaks the connection, as it broke for us.
-        except asyncio.CancelledError:
-            outcome = "hung_up"
-            raise
-        finally:
-            self._metrics.proxied(self._name, outcome)
-            reply = reader.reply()
-            if reply is not None and self._place is not None:
-                self._proxy.keep(self._place, reply)
-
 
 def _is_anthropic(scope: Scope) -> bool:
     return str(scope["path"]).startswith(APIS["anthropic"].path)
@@ -361,10 +317,6 @@ def _end_user(body: Mapping[str, Any]) -> list[Any]:
     metadata = body.get("metadata")
     named = metadata.get("user_id") if isinstance(metadata, dict) else None
     return [body.get("user"), body.get("safety_identifier"), named]
-
-
-def _late() -> Problem:
-    return Problem(504, "upstream_timeout", "the upstream did not answer in time; try again")
 
 
 def _text(value: bytes) -> str:
@@ -392,11 +344,6 @@ async def _body(receive: Receive) -> bytes:
         parts.append(message.get("body", b""))
         if not message.get("more_body"):
             return b"".join(parts)
-
-
-async def _disconnected(receive: Receive) -> None:
-    while (await receive())["type"] != "http.disconnect":
-        pass
 
 
 def _name(headers: Headers, header: str) -> str | None:

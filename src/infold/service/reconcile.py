@@ -14,11 +14,12 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from infold.branching import branch
-from infold.errors import ConfigError, MovedOnError
+from infold.errors import ConfigError, InfoldError, MovedOnError
 from infold.ledger import prefixes as known
 from infold.ledger import store
 from infold.memory import new_id
 from infold.messages import Message
+from infold.service.beginning import beginning
 from infold.service.wire import START, Asked, Reply, identity, prefixes, silent
 
 if TYPE_CHECKING:
@@ -33,6 +34,10 @@ _AHEAD = 16  # silent messages that the ledger may have beyond what a client sen
 
 class OtherUserError(ConfigError):
     """A chat was named that belongs to another user."""
+
+
+class NothingSaidError(InfoldError):
+    """A request without messages begins no chat."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +91,8 @@ class _Match:
     """Messages of the request that the chat has."""
     ends: bool
     """Whether the chat has nothing beyond."""
+    digest: bytes = b""
+    """Of those messages of the request, where they are all that the chat has so far."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +108,10 @@ class _Found:
     """Whether the request has the chat from its first message on."""
     fork: bool = False
     """Whether the chat has something else after that."""
+    new: bool = False
+    """Whether the chat was made for this request."""
+    digest: bytes = b""
+    """Of what both have; worked out where it is not given."""
 
 
 def receive(memory: Memory, caller: Caller, asked: Asked) -> Place:
@@ -111,12 +122,12 @@ def receive(memory: Memory, caller: Caller, asked: Asked) -> Place:
         chat, seq, new = found.chat, found.seq, asked.messages[found.sent :]
         if found.fork and not new:
             with memory.database.read() as connection:
-                digest = _digest_at(connection, chat, caller.scope, seq)
+                digest = found.digest or _digest_at(connection, chat, caller.scope, seq)
             return Place(memory, chat, seq, digest, caller.scope, found.whole, asked.conversation)
         if found.fork:
             chat = branch(memory, chat.id, seq, _branch_id(chat.id), check=caller.check)
-        noting = _Noting(chat, caller.scope, seq, asked.conversation)
-        with suppress(MovedOnError):  # another request was quicker: look again
+        noting = _Noting(chat, caller.scope, seq, asked.conversation, found.digest)
+        with suppress(MovedOnError), beginning(chat, new=found.new):  # another request was quicker: look again
             added = chat.append(new, repair=True, fold=False, after=seq, beside=noting)
             return Place(memory, chat, seq + len(added), noting.digest, caller.scope, found.whole, asked.conversation)
     raise MovedOnError("the chat changes faster than this request can be added to it; send it again")
@@ -139,7 +150,8 @@ def settle(place: Place, reply: Reply) -> Chat:
             return chat
         with place.memory.database.read() as connection:
             match = _compared(connection, chat.key, chat.id, place.seq, messages, 0)
-        if match.sent == len(messages):  # the client's next request was quicker, and brought it along
+            brought = match.sent == len(messages) or (not reply.complete and _brought_cut(connection, match, messages))
+        if brought:  # the client's next request was quicker
             return chat
         chat = branch(place.memory, place.chat.id, place.seq, _branch_id(chat.id))
     raise MovedOnError("the chat changes faster than a reply can be added to it")
@@ -188,11 +200,17 @@ class _Noting:
                 known.put(connection, chat.key, scope, response(id), last)
         if reply is not None and not reply.complete:
             chat.record(connection, "reply_cut", {"message": added[-1].id})
+            known.put(connection, chat.key, scope, cut([start, *digests][-2]), last)
 
 
 def response(id: str) -> bytes:
     """The digest that a response or conversation goes by, for clients that name it instead of sending the chat again."""
     return hashlib.sha256(f"response {id}".encode("utf-8", "surrogatepass")).digest()
+
+
+def cut(before: bytes) -> bytes:
+    """The digest that a reply which was cut short goes by, whatever a client has of it: that of all before it."""
+    return hashlib.sha256(b"cut " + before).digest()
 
 
 def _located(memory: Memory, caller: Caller, asked: Asked) -> _Found:
@@ -204,13 +222,17 @@ def _located(memory: Memory, caller: Caller, asked: Asked) -> _Found:
         with memory.database.read() as connection:
             matches = _matches(connection, caller, asked.messages)
     if not matches:
-        chat = _named(caller) or _created(memory, caller, caller.chat)
-        return _beginning(memory, chat, asked.messages)
+        chat = _named(caller)
+        if chat is not None:
+            return _beginning(memory, chat, asked.messages)
+        if not asked.messages:
+            raise NothingSaidError("the request has no messages")
+        return _Found(_created(memory, caller, caller.chat), 0, 0, new=True)
     going_on = [match for match in matches if match.ends]
     if len(going_on) > 1 and caller.chat is None:  # the same words in several chats: which one is meant cannot be told
-        return _Found(_created(memory, caller, None), 0, 0)
+        return _Found(_created(memory, caller, None), 0, 0, new=True)
     best = going_on[0] if going_on else max(matches, key=lambda match: (match.sent, -match.key))
-    return _Found(_open(caller, best.id), best.seq, best.sent, fork=not best.ends)
+    return _Found(_open(caller, best.id), best.seq, best.sent, fork=not best.ends, digest=best.digest)
 
 
 def _beginning(memory: Memory, chat: Chat, messages: Sequence[Message]) -> _Found:
@@ -266,12 +288,40 @@ def _matches(connection: Connection, caller: Caller, messages: Sequence[Message]
         else:
             high = probe
         probe = (low + high) // 2
-    if not found:
-        return []
-    sent = replies[low - 1] + 1
-    while sent < len(messages) and silent(messages[sent]):
-        sent += 1
-    return [_compared(connection, key, id, seq, messages, sent) for key, seq, id in found]
+    matches: list[_Match] = []
+    if low < len(replies):
+        matches = _cut_short(connection, caller, messages, replies[low], digests)
+    if found and not matches:
+        sent = replies[low - 1] + 1
+        while sent < len(messages) and silent(messages[sent]):
+            sent += 1
+        matches = [_compared(connection, key, id, seq, messages, sent) for key, seq, id in found]
+    return [replace(match, digest=digests[match.sent - 1]) for match in matches]
+
+
+def _cut_short(
+    connection: Connection, caller: Caller, messages: Sequence[Message], at: int, digests: Sequence[bytes]
+) -> list[_Match]:
+    """The chats that have the reply at this place too, but cut off earlier or later than the client has it."""
+    found = known.found(connection, caller.scope, cut(digests[at - 1] if at else START))
+    return [
+        _compared(connection, key, id, seq, messages, at + 1)
+        for key, seq, id in found
+        if any(_is_same_cut(one, messages[at]) for one in store.messages_between(connection, key, seq, seq))
+    ]
+
+
+def _brought_cut(connection: Connection, match: _Match, messages: Sequence[Message]) -> bool:
+    """Whether a chat has a reply that was cut short but for its last words."""
+    stored = store.messages_between(connection, match.key, match.seq + 1, match.seq + 1)
+    return match.sent == len(messages) - 1 and any(_is_same_cut(one, messages[-1]) for one in stored)
+
+
+def _is_same_cut(one: Message, other: Message) -> bool:
+    """Whether one of two messages may be the beginning of the other."""
+    if any(message.role != "assistant" or message.tool_calls or silent(message) for message in (one, other)):
+        return False
+    return one.text.startswith(other.text) or other.text.startswith(one.text)
 
 
 def _compared(connection: Connection, key: int, id: str, seq: int, messages: Sequence[Message], sent: int) -> _Match:

@@ -29,7 +29,7 @@ def resume(memory: Memory) -> int:
     found, after = 0, 0
     while True:
         with memory.database.read() as connection:
-            some = jobs.due(connection, models=memory.written, after=after)
+            some = jobs.due(connection, models=memory.written, now=memory.clockwork.now(), after=after)
         for tenant, chat, _ in some:
             opened = memory.tenant(tenant).find(chat)
             if opened is not None:

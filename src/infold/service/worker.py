@@ -19,9 +19,11 @@ from infold.messages import canonical_json
 from infold.service.upkeep import compact
 
 if TYPE_CHECKING:
+    from asyncpg.pool import Pool
     from pgqueuer import PgQueuer
     from pgqueuer.models import Job, Schedule
 
+    from infold.ledger.query import Connection
     from infold.ledger.rows import Event
     from infold.memory import Memory
     from infold.service.settings import ServiceSettings
@@ -31,10 +33,15 @@ log = logging.getLogger("infold.worker")
 AT_ONCE = 8
 """Chats that one worker folds at a time: most of it is waiting for a model."""
 SWEEP = 15.0
-"""Seconds between looks for chats that are due and have no job."""
+"""Seconds between looks for chats that are due and have no job; of all workers, one does it."""
+STRETCH = 10_000
+"""Chats that such a look takes in, beside those with new messages."""
 STALE = 10.0
 """Seconds without a sign of life after which another worker takes a job over."""
 _AGAIN = 2.0  # seconds before a lost database is tried again
+# A worker whose machine is gone holds its locks no longer than a minute.
+_ALIVE = {"tcp_keepalives_idle": "30", "tcp_keepalives_interval": "10", "tcp_keepalives_count": "3"}
+_SWEEPER = 0x1F01E  # the advisory lock of whoever looks
 
 
 def summarize(memory: Memory, tenant: str, chat: str) -> None:
@@ -45,18 +52,40 @@ def summarize(memory: Memory, tenant: str, chat: str) -> None:
             found.work()
 
 
-def sweep(memory: Memory) -> int:
-    """Wake somebody for every chat that is due; how many there are. Those that have a job already keep it."""
-    found, after = 0, 0
-    while True:
-        with memory.database.write() as connection:
-            some = jobs.due(connection, models=memory.written, after=after)
-            for tenant, chat, key in some:
-                payload = canonical_json({"tenant": tenant, "chat": chat})
-                connection.enqueue(jobs.SUMMARIZE, payload.encode(), f"{jobs.SUMMARIZE} {key}")
-        if not some:
-            return found
-        found, after = found + len(some), some[-1][2]
+class Sweeper:
+    """Wakes somebody for chats that are due and have no job: those with new messages at every look, and by and by all."""
+
+    def __init__(self, memory: Memory) -> None:
+        self._memory = memory
+        self._after = 0
+        """All chats up to this one were looked at, in this round."""
+        self._begun = False
+
+    def look(self) -> int:
+        """How many chats are due; those that have a job already keep it. The first look is at all of them."""
+        memory, now = self._memory, self._memory.clockwork.now()
+        found, after, upto = 0, self._after, jobs.END
+        if self._begun:
+            upto = after + STRETCH
+            with memory.database.write() as connection:
+                found += _wake(connection, jobs.due_lately(connection, models=memory.written, now=now))
+        while True:
+            with memory.database.write() as connection:
+                some = jobs.due(connection, models=memory.written, now=now, after=after, upto=upto)
+                found += _wake(connection, some)
+                more = jobs.any_beyond(connection, upto)
+            if not some:
+                break
+            after = some[-1][2]
+        self._after, self._begun = upto if more else 0, True
+        return found
+
+
+def _wake(connection: Connection, chats: list[jobs.Due]) -> int:
+    for tenant, chat, key in chats:
+        payload = canonical_json({"tenant": tenant, "chat": chat})
+        connection.enqueue(jobs.SUMMARIZE, payload.encode(), f"{jobs.SUMMARIZE} {key}")
+    return len(chats)
 
 
 def _often(seconds: float) -> str:
@@ -116,8 +145,9 @@ class Worker:
         from infold.ledger.postgres import SCHEMA
 
         names = DBSettings(db_schema=SCHEMA)
+        settings = {"search_path": f"{SCHEMA},public", **_ALIVE}
         async with asyncpg.create_pool(
-            self._settings.database, min_size=2, max_size=4, server_settings={"search_path": f"{SCHEMA},public"}
+            self._settings.database, min_size=2, max_size=5, server_settings=settings
         ) as pool:
             driver = AsyncpgPoolDriver(pool)
             queries = Queries(
@@ -127,7 +157,7 @@ class Worker:
             self._register(queue)
             if self._stop.is_set():
                 return
-            async with _beside(self._sweep()):
+            async with _beside(self._sweep(pool)):
                 await queue.run(
                     dequeue_timeout=timedelta(seconds=5), batch_size=AT_ONCE // 2, max_concurrent_tasks=AT_ONCE,
                     heartbeat_timeout=self._stale, shutdown_on_listener_failure=True,
@@ -157,15 +187,26 @@ class Worker:
         if self._parent is not None:
             self.stop()
 
-    async def _sweep(self) -> None:
+    async def _sweep(self, pool: Pool) -> None:
         while True:
             try:
-                found = await asyncio.to_thread(sweep, self._memory)
-                log.debug("%d chats are due", found)
+                async with pool.acquire() as connection:  # its end is the end of its lock
+                    await self._sweep_alone(connection)
             except Exception as error:
                 log.warning("no look for chats that are due (%s); the next one follows", type(error).__name__)
                 log.debug("no look for chats that are due", exc_info=True)
             await asyncio.sleep(self._sweep_every)
+
+    async def _sweep_alone(self, connection: Any) -> None:
+        """Look again and again, once no other worker does."""
+        while not await connection.fetchval("SELECT pg_try_advisory_lock($1)", _SWEEPER):
+            await asyncio.sleep(self._sweep_every)
+        sweeper = Sweeper(self._memory)
+        while True:
+            found = await asyncio.to_thread(sweeper.look)
+            log.debug("%d chats are due", found)
+            await asyncio.sleep(self._sweep_every)
+            await connection.fetchval("SELECT 1")  # raises where the connection, and with it the lock, is lost
 
 
 @asynccontextmanager

@@ -34,6 +34,7 @@ from infold.service.api.common import (
     position_of,
     router,
 )
+from infold.service.beginning import beginning
 from infold.service.once import HEADER
 from infold.service.problems import Problem
 
@@ -154,14 +155,14 @@ async def add_messages(
         _parsed(given, None)  # what cannot be added creates no chat
         settings = desk.service.settings
         there = memory.find(chat_id) is not None
-        return work(
-            memory.chat(
-                chat_id,
-                user=user,
-                preset=preset or (None if there else settings.preset),
-                context_window=None if there else settings.context_window,
-            )
+        chat = memory.chat(
+            chat_id,
+            user=user,
+            preset=preset or (None if there else settings.preset),
+            context_window=None if there else settings.context_window,
         )
+        with beginning(chat, new=not there):
+            return work(chat)
 
     try:
         if preset is None and user is None:

@@ -1,0 +1,215 @@
+"""Memory that fails: a database that is locked, hangs or is away. The request goes through, and nothing is lost."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+import time
+from functools import partial
+from pathlib import Path
+
+import httpx2
+import psycopg
+
+from infold import Memory
+from infold.service.keys import FRESH, create_key
+from tests.postgres import server
+from tests.proxied import CHAT, Wire, eventually, start_proxied
+from tests.servers import problem
+from tests.test_proxy_faults import body, user
+
+
+def test_a_database_that_is_locked(tmp_path: Path) -> None:
+    with start_proxied(tmp_path, memory_timeout=1, context_window=2000) as proxied:
+        history: list[Wire] = []
+
+        def ask(number: int) -> float:
+            history.append(user(f"Question {number}: " + f"thing{number} " * 60))
+            began = time.monotonic()
+            answer = proxied.post(CHAT, body(CHAT, *history), X_Infold_Chat="locked")
+            assert answer.status_code == 200
+            history.append({"role": "assistant", "content": answer.json()["choices"][0]["message"]["content"]})
+            return time.monotonic() - began
+
+        for number in range(10):
+            ask(number)
+        proxied.kept("locked", 20)
+        ask(10)
+        proxied.kept("locked", 22)
+        shown = len(proxied.last_sent()["body"]["messages"])
+        assert shown < 21
+        lock = sqlite3.connect(tmp_path / "service.db", isolation_level=None)
+        try:
+            lock.execute("BEGIN EXCLUSIVE")
+            failed = proxied.metric("infold_memory_failures_total")
+            for number in range(11, 14):
+                assert ask(number) < 10  # a writer waits for 30 s
+                assert proxied.last_sent()["body"]["messages"] == history[:-1]  # the client's own
+        finally:
+            lock.execute("ROLLBACK")
+            lock.close()
+        assert proxied.metric("infold_memory_failures_total") == failed + 3
+        eventually(lambda: proxied.events("locked"), lambda events: "memory_failed" in events)
+        ask(14)
+        assert len(proxied.last_sent()["body"]["messages"]) < 25
+        found = proxied.kept("locked", 30)
+        assert found == [(one["role"], one["content"]) for one in history]
+        assert proxied.chats() == ["locked"]
+        proxied.sound()
+        assert "without memory" in proxied.server.log.read_text()
+
+
+def test_many_requests_while_the_database_is_locked(tmp_path: Path) -> None:
+    """More than there are threads for the memory: none waits for another."""
+    with start_proxied(tmp_path, memory_timeout=1) as proxied:
+
+        def before() -> bool:  # on a busy machine the first request may be too late for memory
+            proxied.post(CHAT, body(CHAT, user("Before")), X_Infold_Chat="before")
+            return "before" in proxied.chats()
+
+        eventually(before, bool)
+        lock = sqlite3.connect(tmp_path / "service.db", isolation_level=None)
+
+        async def crowd() -> list[float]:
+            async with httpx2.AsyncClient(base_url=proxied.server.url, timeout=60) as client:
+
+                async def ask(number: int) -> float:
+                    began = time.monotonic()
+                    answer = await client.post(
+                        CHAT, json=body(CHAT, user(f"{number}")), headers={"X-Infold-Chat": f"crowd {number}"}
+                    )
+                    assert answer.status_code == 200
+                    return time.monotonic() - began
+
+                first = await asyncio.gather(*(ask(number) for number in range(20)))
+                await asyncio.sleep(3.5)  # until what is known of keys has to be looked up again
+                return first + await asyncio.gather(*(ask(number) for number in range(20, 40)))
+
+        try:
+            lock.execute("BEGIN EXCLUSIVE")
+            assert max(asyncio.run(crowd())) < 15  # a writer waits for 30 s
+        finally:
+            lock.execute("ROLLBACK")
+            lock.close()
+
+        def after() -> int:
+            answer = proxied.post(CHAT, body(CHAT, user("0"), user("After")), X_Infold_Chat="crowd 0")
+            assert answer.status_code == 200
+            return len(proxied.messages("crowd 0")) if "crowd 0" in proxied.chats() else 0
+
+        eventually(after, lambda found: found == 3)  # when it is tried again
+        proxied.sound()
+
+
+def test_a_database_that_goes_away_and_comes_back(tmp_path: Path) -> None:
+    with server().database() as url:
+        with Memory(url) as memory:
+            key = create_key(memory, "acme", "admin")[0]
+        with start_proxied(tmp_path, key, database=url, memory_timeout=1) as proxied:
+            history: list[Wire] = []
+
+            def ask(text: str) -> bool:
+                """Whether it went with memory."""
+                history.append(user(text))
+                before = proxied.metric("infold_memory_failures_total")
+                answer = proxied.post(CHAT, body(CHAT, *history), X_Infold_Chat="away", X_Infold_Key=key)
+                assert answer.status_code == 200, answer.text
+                history.append({"role": "assistant", "content": answer.json()["choices"][0]["message"]["content"]})
+                return proxied.metric("infold_memory_failures_total") == before
+
+            eventually(lambda: ask(f"Before {len(history)}"), bool)  # the first one may take long on a busy machine
+            proxied.kept("away", len(history))
+            with server().away():
+                assert not ask("Meanwhile")
+                time.sleep(FRESH)  # what is known of the key has to be looked up again, and cannot
+                assert not ask("Meanwhile, too")
+                assert proxied.post(CHAT, body(CHAT, user("x")), X_Infold_Key="ink_nobody").status_code == 503
+            eventually(lambda: ask(f"After {len(history)}"), bool)
+            assert proxied.kept("away", len(history)) == [(one["role"], one["content"]) for one in history]
+            assert proxied.chats() == ["away"]
+            proxied.sound()
+
+
+def test_a_database_that_hangs(tmp_path: Path) -> None:
+    """It takes connections and answers nobody: after some requests nobody waits for it, until it answers again."""
+    patience = 3
+    with server().database() as url, start_proxied(tmp_path, database=url, memory_timeout=patience) as proxied:
+        chats = [f"hang {number}" for number in range(12)]
+        said: dict[str, list[Wire]] = {chat: [] for chat in chats}
+
+        async def all_ask(text: str) -> float:
+            """Each asks in its own chat, all at once; the time that the slowest took."""
+            async with httpx2.AsyncClient(base_url=proxied.server.url, timeout=60) as client:
+
+                async def ask(chat: str) -> float:
+                    said[chat].append(user(text))
+                    began = time.monotonic()
+                    answer = await client.post(CHAT, json=body(CHAT, *said[chat]), headers={"X-Infold-Chat": chat})
+                    assert answer.status_code == 200, answer.text
+                    said[chat].append(answer.json()["choices"][0]["message"])
+                    return time.monotonic() - began
+
+                return max(await asyncio.gather(*map(ask, chats)))
+
+        def waited(text: str) -> bool:
+            """Whether somebody waited for memory as long as one may."""
+            return asyncio.run(all_ask(text)) >= patience
+
+        def failures() -> float:
+            return proxied.metric("infold_memory_failures_total")
+
+        def complete() -> bool:
+            """Whether all of them ask with memory."""
+            before = failures()
+            asyncio.run(all_ask("With memory"))
+            return failures() == before
+
+        eventually(complete, bool, 60)
+        before = failures()
+        with server().hanging():
+            assert waited("Meanwhile")  # nothing is known yet
+            assert [waited(f"Meanwhile {number}") for number in range(3)] == [False] * 3
+            time.sleep(FRESH)  # who is asking has to be looked up again, and cannot
+            assert not all([waited("Still"), waited("Still the same")])  # one of them tries
+            problem(proxied.api.get("/readyz"), 503, "not_ready")
+            assert failures() == before + 6 * len(chats)
+        eventually(complete, bool, 60)
+        for chat in chats:
+            assert proxied.kept(chat, len(said[chat])) == [(one["role"], one["content"]) for one in said[chat]]
+            eventually(partial(proxied.events, chat), lambda events: "memory_failed" in events)
+        assert sorted(proxied.chats()) == sorted(chats)
+        proxied.sound()
+
+
+def test_a_chat_that_is_locked_keeps_no_other_waiting(tmp_path: Path) -> None:
+    """Somebody else writes to it, and takes very long: more requests for it come than there are threads."""
+    with server().database() as url, start_proxied(tmp_path, database=url, memory_timeout=3) as proxied:
+        for chat in ("locked", "other"):
+            assert proxied.post(CHAT, body(CHAT, user("Before")), X_Infold_Chat=chat).status_code == 200
+            proxied.kept(chat, 2)
+
+        async def crowd() -> list[httpx2.Response]:
+            async with httpx2.AsyncClient(base_url=proxied.server.url, timeout=60) as client:
+
+                async def ask(chat: str, text: str) -> httpx2.Response:
+                    return await client.post(CHAT, json=body(CHAT, user(text)), headers={"X-Infold-Chat": chat})
+
+                async with asyncio.TaskGroup() as group:
+                    waiting = [group.create_task(ask("locked", f"Meanwhile {number}")) for number in range(16)]
+                    await asyncio.to_thread(eventually, partial(server().waiting, url), lambda found: found > 0)
+                    answers = [await ask("other", f"Aside {number}") for number in range(3)]
+                    assert not any(task.done() for task in waiting)
+                return [*answers, *(task.result() for task in waiting)]
+
+        with psycopg.connect(url) as lock:
+            lock.execute("SELECT * FROM infold.chats WHERE id = 'locked' FOR UPDATE")
+            assert {answer.status_code for answer in asyncio.run(crowd())} == {200}
+            assert proxied.metric("infold_memory_failures_total") == 16
+            assert [text for who, text in proxied.kept("other", 8) if who == "user"][1:] == [
+                f"Aside {number}" for number in range(3)
+            ]
+            # Nor does anybody wait a second time.
+            began = time.monotonic()
+            assert proxied.post(CHAT, body(CHAT, user("Again")), X_Infold_Chat="locked").status_code == 200
+            assert time.monotonic() - began < 2.5
+        proxied.sound()
