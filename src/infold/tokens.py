@@ -119,7 +119,7 @@ def _slices(text: str) -> Iterator[str]:
     yield text[at:]
 
 
-@functools.lru_cache(maxsize=8192)
+@functools.lru_cache(maxsize=4096)
 def count_cached(text: str) -> int:
     """`count` for texts that come back: rendered memory, system prompts, lines that are quoted."""
     return count(text)

@@ -31,7 +31,7 @@ _DATED = re.compile(r"\d")
 _NAMES = ("", "jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 
 
-@functools.lru_cache(maxsize=16384)
+@functools.lru_cache(maxsize=4096)
 def compared(value: str) -> str:
     """What two spellings of a value have in common: "six hundred euros" and "€600.00" are the same."""
     low = evened(value)

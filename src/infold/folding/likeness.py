@@ -93,7 +93,7 @@ def stem(word: str) -> str:
     return word[:-1] if word.endswith("e") and len(word) > 3 else word
 
 
-@functools.lru_cache(maxsize=8192)
+@functools.lru_cache(maxsize=2048)
 def words(text: str) -> frozenset[str]:
     """The words of a text that tell it from another, bent forms alike."""
     return frozenset(_stemmed(text))
@@ -128,13 +128,13 @@ def _common() -> frozenset[str]:
     return frozenset(map(stem, common()))
 
 
-@functools.lru_cache(maxsize=8192)
+@functools.lru_cache(maxsize=2048)
 def telling(found: frozenset[str]) -> frozenset[str]:
     """The words that name a thing rather than say something about it."""
     return frozenset(word for word in found - GENERIC - _common() if not word.isdigit())
 
 
-@functools.lru_cache(maxsize=8192)
+@functools.lru_cache(maxsize=2048)
 def figures(found: frozenset[str]) -> frozenset[str]:
     """The words with a digit."""
     return frozenset(word for word in found if any(ch.isdigit() for ch in word))
@@ -145,7 +145,7 @@ def about(text: str) -> str:
     return next(iter(topics(text)), "")
 
 
-@functools.lru_cache(maxsize=8192)
+@functools.lru_cache(maxsize=2048)
 def topics(text: str) -> tuple[str, ...]:
     """What a decision may be about, likeliest first."""
     every = [match for pattern in _TOPICS for match in pattern.finditer(text)]
@@ -243,7 +243,7 @@ def alike(one: frozenset[str], other: frozenset[str]) -> bool:
     return first <= second or second <= first or len(one & other) * 100 >= 85 * len(one | other)
 
 
-@functools.lru_cache(maxsize=8192)
+@functools.lru_cache(maxsize=2048)
 def subject(text: str) -> str:
     """Whose attribute a line states; a later line with the same one takes its place. Empty where it cannot be told."""
     for name, pattern in _ATTRIBUTES:

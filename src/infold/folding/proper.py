@@ -52,7 +52,7 @@ _HAN_NAME = re.compile(r"[\u3400-\u9fff](?=先生|女士|小姐|医生|老师|�
 _HAN = re.compile(r"[\u3400-\u9fff]{2,}")
 
 
-@functools.lru_cache(maxsize=16384)
+@functools.lru_cache(maxsize=4096)
 def plain(word: str) -> str:
     """A text without case and accents."""
     low = word.casefold().replace("’", "'").replace("ß", "ss")

@@ -38,7 +38,7 @@ def unspaced(word: str) -> bool:
     return _UNSPACED.search(word) is not None
 
 
-@functools.lru_cache(maxsize=65536)
+@functools.lru_cache(maxsize=16384)
 def _split(found: str) -> tuple[str, ...]:
     parts = found.replace("’", "'").split("'")
     if len(parts) > 1:  # "cat's" is the cat, "l'amour" the amour
@@ -63,7 +63,7 @@ def _runs(word: str) -> list[list[str]]:
     return found
 
 
-@functools.lru_cache(maxsize=65536)
+@functools.lru_cache(maxsize=16384)
 def root(word: str) -> str:
     """A word without what bends or derives it: "recommendations", "recommended" and "recommend" are one."""
     word = stem(word)
@@ -73,7 +73,7 @@ def root(word: str) -> str:
     return word
 
 
-@functools.lru_cache(maxsize=65536)
+@functools.lru_cache(maxsize=16384)
 def term(word: str) -> int:
     """The number a word is stored under; equal for all its forms."""
     return zlib.crc32(root(word).encode("utf-8", "surrogatepass"))
