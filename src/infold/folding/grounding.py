@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from heapq import nlargest
 
 from infold.folding.calendar import LETTERS, Dated, said_in, weekday_of
+from infold.folding.clauses import Clause, clauses_of
 from infold.folding.evidence import (
     Claims,
     claims_of,
@@ -24,11 +25,10 @@ from infold.folding.matching import (
     named_alike,
 )
 from infold.folding.placing import Key, Placed, misplaced
-from infold.folding.polarity import Clause, clauses_of, opposed
+from infold.folding.polarity import opposed
 from infold.folding.proper import known, names, plain, spelled_out
 from infold.folding.quantities import Number
 from infold.folding.references import cites, has_digits, written_as
-from infold.folding.turning import turned
 
 _ENGLISH = frozenset("the is are and of with by for not on at to user wants prefers has needs".split())
 _POINT_ZERO = re.compile(r"\d+\.0")
@@ -284,23 +284,20 @@ class Grounds(Texts):
         """Whether its sources speak of what a line says at all, and say the same."""
         if not found.shared and not found.documents and not self._grounded(text) and not _abroad(text, self, own):
             return _failed(found, "unsupported", "nothing in its sources speaks of it")
-        shared = found.shared
-        near = nlargest(_NEAR, shared, key=lambda at: (shared[at] + 2 if at in own else shared[at]) * 10_000_000 + at)
-        clauses: list[Clause] = [clause for at in near for clause in self.documents[at].evidence.clauses]
-        mine = clauses_of(text)
-        reason = opposed(mine, clauses)
-        if not reason and turned(mine, self._speakers(own, found)):
-            reason = "negation"
+        reason = opposed(clauses_of(text), *self.told(own, found.shared))
         if reason:
             says = "its sources say the opposite" if reason == "negation" else "its sources are not as sure, or surer"
             return _failed(found, reason, says)
         return found
 
-    def _speakers(self, own: set[int], found: Support) -> list[Sequence[Clause]]:
-        """The clauses of the texts a line rests on, and of their neighbours: a question and its answer."""
-        shared = found.shared
-        home = own or _nearest(shared)
-        return [self.documents[at].evidence.clauses for at in sorted(home | self.around(home))]
+    def told(self, own: set[int], shared: Mapping[int, int]) -> tuple[list[Clause], list[Clause]]:
+        """The clauses of what a line cites, and of their neighbours and other texts that speak of the same."""
+        near = nlargest(_NEAR, shared, key=lambda at: (shared[at] + 2 if at in own else shared[at]) * 10_000_000 + at)
+        others = self.around(own).union(near) - own
+        return (
+            [clause for at in sorted(own) for clause in self.clauses[at]],
+            [clause for at in sorted(others) for clause in self.clauses[at]],
+        )
 
     def _grounded(self, text: str) -> bool:
         claims = claims_of(text)

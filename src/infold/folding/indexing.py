@@ -6,8 +6,9 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from itertools import accumulate, chain
+from itertools import accumulate, chain, pairwise
 
+from infold.folding.clauses import answered
 from infold.folding.evidence import Evidence, evidence_of, evidence_of_text
 from infold.folding.likeness import GENERIC
 from infold.folding.matching import has_bare
@@ -33,6 +34,11 @@ class Texts:
     def __init__(self, sources: Sequence[Message], older: Iterable[Item]) -> None:
         self.documents = [Document(evidence_of(message), (message.seq,), True) for message in sources]
         self.documents += [Document(evidence_of_text(item.text), item.sources, False) for item in older]
+        self.clauses = [one.evidence.clauses for one in self.documents]
+        """Of each text; questions that the next one answers are statements."""
+        for at, (asking, telling) in enumerate(pairwise(self.documents)):
+            if telling.new:
+                self.clauses[at] = answered(asking.evidence.clauses, telling.evidence.clauses)
         last = sum(one.new for one in self.documents) - 1
         self.beside = [
             tuple(near for near in (at - 1, at + 1) if 0 <= near <= last) if one.new else ()

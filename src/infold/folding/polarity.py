@@ -1,391 +1,258 @@
-"""What a text affirms, denies, supposes or demands, clause by clause, and whether two texts disagree. Pure."""
+"""Whether two texts disagree: one denies what the other affirms, or is surer than it. Pure.
+
+What points to a reversal is put in figures (`evidence`) and weighed by a small linear model, whose weights are trained by
+`python -m training.polarity` from the cases in `training/polarity-*.txt` and shipped beside this file.
+"""
 
 from __future__ import annotations
 
 import functools
-import re
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
-from itertools import pairwise
+import json
+import operator
+from collections.abc import Sequence
+from importlib.resources import files
+from typing import NamedTuple
 
-from infold.folding.calendar import MONTHS, WEEKDAYS
-from infold.folding.denials import (
-    AFTER_AND,
-    BASES,
-    CHOOSING,
-    DENYING,
-    FIRM,
-    FITTING,
-    HEDGES,
-    IDIOMS,
-    IMPLICIT,
-    MAY,
-    MUST,
-    NEGATORS,
-    NEUTRAL,
-    PAIRED,
-    PAIRS,
-    PREFIXED,
-    SHORT,
-    SMALL,
-    STARTERS,
-    SUBJECTS,
-    UNCLEAR,
-    VERBAL,
-)
-from infold.folding.likeness import GENERIC, stem
+from infold.folding.clauses import Clause, Unit, clauses_of
+from infold.folding.denials import FIRMLY, FREE, HEDGED, OBLIGED
 
-_TOKEN = re.compile(r"n't\b|[^\W\d_](?:[^\W_]|['._/@-](?=[^\W_]))*|\d[\d.,:]*\d|\d|[,;:.!?()\n–—]|[。！？；，]")
-_AGAINST = re.compile(
-    r"\b(?:(?<=decided )against|(?<=voted )against|(?<=decide )against|(?<=opted )against|(?<=advised )against|(?<=advises )against|(?<=decision )against|instead of|rather than|in place of|in lieu of|as opposed to)\b",
-    re.IGNORECASE,
-)
-_HAN_HEDGE, _HAN_FIRM = re.compile("可能|也许|考虑"), re.compile("决定|必须")
-_OPEN = re.compile(
-    r"(?:n't|\bnot) (?:yet )?(?:sure|certain|decided|clear|settled)\b|\b(?:not (?:yet )?(?:sure|certain|decided|clear)|undecided)\b"
-)
-_IDIOMATIC = frozenset("no not n't nothing off offs whether undecided oder non why or day cut drop time nor".split())
-_TO = re.compile(r"(\bprefer\w* (?!to\b)(?:\S+ ){1,5}?)to\b")
-_THAN = re.compile(r"\bthan\b")
-_OVER = re.compile(r"\bover\b(?! \d)")
-_OUT = re.compile(r"(?:'s|\b(?:is|are|was|were)) out(?: of the question\b|(?=\s?(?:[,.;!]|$)))")
-_OPPOSING = frozenset("out keinen prefer prefers preferred instead rather against over place lieu opposed".split())
-_UNDATED = frozenset((*MONTHS, *WEEKDAYS, "today", "tomorrow", "tonight", "yesterday")) - {"may", "set", "sun", "sat"}
-_ISO = re.compile(r"\b\d{4}-\d{2}-\d{2}\b")
-_SENTENCE = re.compile(
-    r"(?<=[.!?。！？；])(?<!\bdr\.)(?<!\bmr\.)(?<!\bms\.)(?<!\bmrs\.)(?<!\bvs\.)(?<!\bprof\.)(?<!\bno\.)(?<!\bst\.)\s+|\n+|(?<=[。！？；])"
-)
-_TWICE, _DANGLING = frozenset(["twice"]), frozenset(["dangling"])
-_LIMIT = frozenset(["limit"])
-_HARMS = frozenset(
-    map(stem, "problem problems issue issues bad wrong trouble matter bother mind worry rush hurry".split())
-)
-_OPENING = frozenset("sure undecided decided certain clear settled".split())
-_ASIDE = re.compile(r"\([^()]{0,24}\)")
-_HAN = re.compile(r"[\u3400-\u9fff]+")
-_HAN_NOT = re.compile(r"不(?!过|错|仅|同|久|但|少|断|管|论)|没(?!事)|无(?!论)|别(?!的|人)|未(?!来)|勿|禁止")
+__all__ = ["Clause", "clauses_of", "evidence", "opposed"]
+
+_AWAY = 0.75  # how much a text tells that a line does not cite
+_OPEN = 0.6  # and a clause that asks or supposes
+_ALIKE = 0.6  # a word that only means the same
+_NEXT = 0.35  # a word of the clause next to it
+_MOST = 6  # clauses that a line's clause is compared with
+_NEAR = 0.8  # of the nearest one's closeness: how close those are whose mood counts, too
 
 
-@dataclass(frozen=True, slots=True)
-class Clause:
-    """One clause: what it speaks of, and how."""
+class _Match(NamedTuple):
+    """A source's clause that speaks of what a line's clause does."""
 
-    stems: frozenset[str]
-    mass: float
-    """How much the stems tell."""
-    negative: bool
-    denied: frozenset[str]
-    """Bases of the words that deny by themselves."""
-    stated: frozenset[str]
-    """Bases of the words that such words deny."""
-    unclear: frozenset[str]
-    """Words that leave open what is denied."""
-    implicit: bool
-    """Whether its sentence has words that deny or limit without a "not"."""
-    shaded: bool
-    """The same of the clause itself; words of time and place do not count."""
-    bare: bool
-    """A fragment such as "without cheese" or "no sugar"."""
-    head: str
-    """The stem right after a plain negation: what it denies."""
-    asks: bool
-    hedged: bool
-    firm: bool
-    must: bool
-    may: bool
+    closeness: float
+    clause: Clause
+    shared: float
+    """How much of the line's clause it has."""
+    hits: list[tuple[Unit, float]]
+    """The words they have in common, and how much of each."""
+    trust: float
 
 
-@functools.lru_cache(maxsize=2048)
-def clauses_of(text: str) -> tuple[Clause, ...]:
-    """The clauses of a text, each with its polarity and mood."""
-    found: list[Clause] = []
-    for sentence in _SENTENCE.split(text.replace("’", "'").lower()):
-        if sentence.strip():
-            found.extend(_clauses(sentence))
-    return tuple(found)
+def opposed(line: Sequence[Clause], sources: Sequence[Clause], others: Sequence[Clause] = ()) -> str:
+    """ "negation" or "modality" where a line says the opposite of its sources, or is surer than they are; else empty.
 
-
-def _clauses(sentence: str) -> list[Clause]:
-    asks = sentence.rstrip().endswith(("?", "？"))
-    pieces = _pieces(sentence)
-    said = set(pieces)
-    hedged = not said.isdisjoint(_OPENING) and _OPEN.search(sentence) is not None
-    implicit = not said.isdisjoint(IMPLICIT) or any(map(_prefixed, said))
-    if not said.isdisjoint(_IDIOMATIC) or not said.isdisjoint(_OPPOSING):
-        pieces = _pieces(_plain(sentence, said))
-    found: list[Clause] = []
-    words: list[str] = []
-    for at, part in enumerate(pieces):
-        if part in _BREAKING and _breaks(part, pieces[at + 1 : at + 5], words):
-            if words:
-                found.append(_clause(words, asks, hedged, implicit))
-            words = []
-        if (part[0].isalnum() or part == "n't") and part not in _UNDATED:
-            words.append(part)
-    if words:
-        found.append(_clause(words, asks, hedged, implicit))
-    doubly = "without" in said and sum(clause.negative for clause in found) > 1  # "don't go without asking"
-    if len(found) > 1 and (doubly or any(clause.negative and clause.mass < 1 for clause in found)):
-        # "…, but we don't have one": what it denies stands in another clause
-        found = [
-            clause if clause.negative and clause.head and clause.head not in PALE
-            else replace(clause, unclear=clause.unclear | _DANGLING)
-            for clause in found
-        ]  # fmt: skip
-    return found
-
-
-def _plain(sentence: str, said: set[str]) -> str:
-    """A sentence without idioms that only look like denials, and with "X instead of Y" as "X; unlike Y"."""
-    plain = _AGAINST.sub(" ; unlike ", IDIOMS.sub(" ", sentence))
-    if "out" in said:
-        plain = _OUT.sub(" is not ", plain)
-    if "keinen" in said:
-        plain = plain.replace("auf keinen fall", "; nicht")
-    if "than" in said and ("rather" in said or "prefer" in said or "sooner" in said):
-        plain = _THAN.sub(" ; unlike ", plain)
-    if "to" in said and not said.isdisjoint(("prefer", "prefers", "preferred")):
-        plain = _TO.sub(r"\1 ; unlike ", plain)
-    if "over" in said and not said.isdisjoint(CHOOSING):
-        plain = _OVER.sub(" ; unlike ", plain)
-    return plain.replace("no longer", "not").replace("any longer", "").replace("no one", "nobody")
-
-
-def _pieces(sentence: str) -> list[str]:
-    """Words and marks; "can't" as two words, dates left out: they are claims, and written in too many ways."""
-    if "(" in sentence:
-        sentence = _ASIDE.sub(lambda aside: aside[0].strip("()") if aside.end() == len(sentence) else " ", sentence)
-    if "-" in sentence:
-        sentence = _ISO.sub(" ", sentence).replace("non-", "non ")
-    pieces: list[str] = []
-    for piece in _TOKEN.findall(sentence):
-        if piece in SHORT:
-            pieces.extend(SHORT[piece])
-        else:
-            pieces.append(piece)
-    return pieces
-
-
-def _breaks(part: str, coming: Sequence[str], words: Sequence[str]) -> bool:
-    """Whether a clause ends before a word or at a mark, given the words so far and those to come."""
-    after = coming[0] if coming else ""
-    if part in (",", "，"):
-        if after in NEGATORS or after in STARTERS or after in DENYING or after in SUBJECTS:
-            return True
-        return len(words) > 4 or any(_verbal(word) or word in NEGATORS or word in DENYING for word in words)
-    if part == ":":
-        return len(coming) > 3 and (len(words) > 3 or any(word in NEGATORS for word in words))
-    if part in _ENDS:
-        return part != "." or not words or words[-1] not in _TITLES
-    if words and words[0] == "unlike" and len(words) > 1 and part in SUBJECTS:  # "instead of X we take Y"
-        return True
-    if part == "not" and words and not _verbal(words[-1]) and words[-1] not in SMALL:
-        # "train not car", but "pets not allowed"
-        return not (after in FITTING or after in DENYING or after.endswith(_PARTICIPLES))
-    if part in _WITHOUT and words:
-        return True
-    if part in _AND:
-        return (
-            after in AFTER_AND
-            or _verbal(after)
-            or _new_subject(coming)
-            or (len(coming) > 2 and not DENYING.keys().isdisjoint(words))
-        )
-    return part in STARTERS
-
-
-_TITLES = frozenset("dr mr ms mrs vs prof no st".split())
-_WITHOUT = frozenset(["without", "ohne", "sans", "sin"])
-_AND = frozenset(["and", "und", "et", "y"])
-_ENDS = frozenset(".;()–—\n!?。！？；")
-_BREAKING = frozenset(",，:") | _ENDS | {"not"} | _WITHOUT | _AND | STARTERS | SUBJECTS
-_PARTICIPLES = ("ed", "en", "ing", "able", "ible", "t", "ly", "ary", "ous", "ive", "ful", "ial", "happy")
-
-
-def _verbal(word: str) -> bool:
-    return word in VERBAL or word.endswith(("'m", "'re", "'ve", "'ll", "'d"))
-
-
-def _new_subject(coming: Sequence[str]) -> bool:
-    """Whether what follows an "and" is a clause of its own: "and Priya takes the room"."""
-    return (
-        len(coming) > 3
-        and (_verbal(coming[1]) or coming[1].endswith(("s", "ed")))
-        and (coming[2].isalpha() or coming[2] == "n't")
-    )
-
-
-@functools.lru_cache(maxsize=8192)
-def _prefixed(word: str) -> bool:
-    return PREFIXED.match(word) is not None
-
-
-@functools.lru_cache(maxsize=8192)
-def _part(word: str) -> tuple[int, str, tuple[str, ...], tuple[str, ...]]:
-    """What a word does in a clause: how often it negates, what it denies, its stems, and the bases among them."""
-    if word in NEGATORS:
-        return 1, "", (), ()
-    if word in DENYING:
-        return 0, DENYING[word], (), ()
-    if not word.isascii() and _HAN.match(word):
-        return len(_HAN_NOT.findall(word)), "", tuple(word[at : at + 2] for at in range(len(word) - 1) or (0,)), ()
-    if word in SMALL:
-        return 0, "", (), ()
-    roots = [stem(piece.removesuffix("'s")) for piece in (word.split("-") if "-" in word else (word,))]
-    roots = [root[:-3] if len(root) > 7 and root.endswith(("abl", "ibl")) else root for root in roots]
-    kept = tuple(BASES.get(root) or root for root in roots if len(root) > 1 or root.isdigit())
-    return 0, "", kept, tuple(BASES[root] for root in roots if BASES.get(root))
-
-
-def _clause(words: Sequence[str], asks: bool, hedged: bool, implicit: bool) -> Clause:
-    strong = 0
-    head = ""
-    denied: list[str] = []
-    stems: set[str] = set()
-    stated: set[str] = set()
-    for negates, denies, roots, bases in map(_part, words):
-        if roots:
-            if strong and not head and not negates:
-                head = roots[0]
-            stems.update(roots)
-            stated.update(bases)
-        strong += negates
-        if denies:
-            denied.append(denies)
-    stems.update(denied)
-    moods = _moods(words)
-    unclear = UNCLEAR.intersection(words)
-    if "than" in words or "exceed" in words:  # "can't take more than two": a limit
-        unclear |= _LIMIT
-    if head in _HARMS:  # "is no problem"
-        unclear |= _TWICE
-    return Clause(
-        frozenset(stems),
-        weight(stems),
-        (strong + len(denied)) % 2 == 1,
-        frozenset(denied),
-        frozenset(stated),
-        unclear | _TWICE if strong > 1 or len(denied) > 1 else unclear,
-        implicit,
-        implicit and any((word in IMPLICIT and word not in NEUTRAL) or _prefixed(word) for word in words),
-        words[0] in _WITHOUT or words[0] == "no",
-        head,
-        asks,
-        hedged or not moods.isdisjoint(HEDGES),
-        not moods.isdisjoint(FIRM),
-        not moods.isdisjoint(MUST),
-        not moods.isdisjoint(MAY),
-    )
-
-
-def _moods(words: Sequence[str]) -> set[str]:
-    """The words of a clause with pairs like "have to" as one."""
-    found = set(words)
-    if not found.isdisjoint(PAIRED):
-        found.update(PAIRS[pair] for one, two in pairwise(words) if (pair := f"{one} {two}") in PAIRS)
-    text = " ".join(words)
-    if "'ll" in text:
-        found.add("will")
-    for word in () if text.isascii() else [word for word in found if not word.isascii()]:
-        if _HAN_HEDGE.search(word):
-            found.add("maybe")
-        if _HAN_FIRM.search(word):
-            found.add("decided")
-    return found
-
-
-def weight(stems: Iterable[str]) -> float:
-    """How much some stems tell; words that are said about everything tell less."""
-    return sum([0.5 if one in PALE else 1.0 for one in stems])
-
-
-PALE = GENERIC | {"accept", "keep", "continu", "use", "hav", "able", "want", "like", "open"}
-
-
-def opposed(line: Sequence[Clause], sources: Sequence[Clause]) -> str:
-    """ "negation" or "modality" where a line says the opposite of its sources, or is surer than they are; else empty."""
+    `sources` are the clauses it rests on, `others` those of texts that only speak of the same.
+    """
+    limit = _model().limit
     for clause in line:
-        if not clause.negative and _has_without(clause, sources):
-            return "negation"
-        near = _nearest(clause, sources)
-        if not near:
+        matches = _matches(clause, sources, others)
+        if not matches:
             continue
-        if all(_denies(clause, other) for other in near) and not _as_much(clause, sources):
+        denied = clause.denies or any(match.clause.denies for match in matches)
+        if not clause.denies and _with(clause, matches):
             return "negation"
-        if all(_firmer(clause, other) for other in near):
+        if denied and _weighed(_evidence(clause, matches)) > limit:
+            return "negation"
+        if _surer(clause, matches):
             return "modality"
     return ""
 
 
-def _as_much(clause: Clause, sources: Sequence[Clause]) -> bool:
-    """Whether the sources deny the same by a word of their own: "fails" for "the failure is"."""
-    return any(clause.denied & other.denied and clause.negative == other.negative for other in sources)
-
-
-def _has_without(clause: Clause, sources: Sequence[Clause]) -> bool:
-    """Whether a clause affirms all of what its sources only ever exclude: "with cheese" for "without cheese"."""
-    if clause.implicit or clause.unclear:
-        return False
-    for other in sources:
-        if other.bare and other.negative and other.mass >= 1 and other.stems <= clause.stems and len(clause.stems) > 1:
-            rest = clause.stems - other.stems
-            stated = any(not one.negative and one.stems & other.stems for one in sources)
-            if not stated and any(not one.negative and one.stems & rest for one in sources):
+def _with(clause: Clause, matches: Sequence[_Match]) -> bool:
+    """Whether a clause has what its sources only ever leave out: "pasta with cheese" for "pasta without cheese"."""
+    for match in matches:
+        lacking = match.clause
+        if (
+            lacking.lacking
+            and lacking.mass >= 1
+            and lacking.keys <= clause.keys
+            and len(clause.units) > len(lacking.units)
+        ):
+            others = [one.clause for one in matches if not one.clause.lacking]
+            if others and all(lacking.keys.isdisjoint(one.keys) for one in others):
                 return True
     return False
 
 
-def _nearest(clause: Clause, sources: Sequence[Clause]) -> list[Clause]:
-    """The source clauses that speak of the same; none where too little is shared to tell."""
-    mine = clause.mass
-    if not mine:
+def evidence(clause: Clause, sources: Sequence[Clause], others: Sequence[Clause] = ()) -> list[float]:
+    """What points to a clause being the reverse of its sources, as the model sees it; empty where nothing can be told."""
+    matches = _matches(clause, sources, others)
+    if not matches or not (clause.denies or any(match.clause.denies for match in matches)):
         return []
-    scored = []
-    for other in sources:
-        common = clause.stems & other.stems
-        if common:
-            shared = weight(common)
-            if shared >= 0.5 * mine or (shared >= 2 and shared >= 0.75 * other.mass):
-                scored.append((shared, other))
-    best = max((score for score, _ in scored), default=0.0)
-    least = 1.5 if clause.negative or clause.implicit else 1.0  # a denial that was lost shows sooner than an added one
-    if best < least and best < 0.99 * mine:
-        return []
-    near = [other for score, other in scored if score >= 0.8 * best]
-    if any(other.asks for other in near) and not clause.asks:
-        stating = [other for other in near if not other.asks]
-        return stating if any(weight(clause.stems & other.stems) >= best - 0.01 for other in stating) else []
-    return near
+    return _evidence(clause, matches)
 
 
-def _denies(one: Clause, other: Clause) -> bool:
-    if (
-        one.unclear != other.unclear
-        or "twice" in one.unclear
-        or one.negative == other.negative
-        or one.asks
-        or other.asks
-    ):
+class _Model(NamedTuple):
+    bias: float
+    limit: float
+    """Above which a clause is taken for the reverse of its sources."""
+    weights: list[float]
+    pairs: list[list[float]]
+    """Of each two figures of `PAIRED`: the weight of their product."""
+
+
+@functools.cache
+def _model() -> _Model:
+    told = json.loads((files("infold.folding") / "polarity.json").read_text("utf-8"))
+    weights, pairs = told["weights"], told["pairs"]
+    return _Model(
+        told["bias"],
+        told["limit"],
+        [weights.get(name, 0.0) for name in NAMES],
+        [[pairs.get(f"{one} x {two}", 0.0) for two in PAIRED] for one in PAIRED],
+    )
+
+
+def _weighed(seen: Sequence[float]) -> float:
+    model = _model()
+    total: float = model.bias + sum(map(operator.mul, model.weights, seen))
+    live = [(at, seen[place]) for at, place in enumerate(_PLACES) if seen[place]]
+    for number, (at, one) in enumerate(live):
+        row = model.pairs[at]
+        total += one * sum([row[other] * two for other, two in live[number + 1 :]])
+    return total
+
+
+def _matches(clause: Clause, sources: Sequence[Clause], others: Sequence[Clause]) -> list[_Match]:
+    """What speaks of the same, nearest first."""
+    found: list[_Match] = []
+    keys = clause.keys
+    for ones, trust in ((sources, 1.0), (others, _AWAY)):
+        for other in ones:
+            if not keys.isdisjoint(other.keys):
+                found.append(_match(clause, other, trust))
+    found.sort(key=_closeness, reverse=True)
+    return found[:_MOST]
+
+
+def _closeness(match: _Match) -> float:
+    return match.closeness
+
+
+def _match(clause: Clause, other: Clause, trust: float) -> _Match:
+    shared = 0.0
+    hits: list[tuple[Unit, float]] = []
+    keys, around = other.keys, other.around
+    for unit in clause.units:
+        stem, weight, senses = unit
+        if stem in keys:
+            shared += weight
+            hits.append((unit, 1.0))
+            continue
+        for name, _ in senses:
+            if name in keys:
+                shared += _ALIKE * weight
+                hits.append((unit, _ALIKE))
+                break
+        else:
+            if stem in around:
+                shared += _NEXT * weight
+    share = shared / clause.mass
+    if (other.asks or other.supposes) and not clause.asks:
+        trust *= _OPEN
+    return _Match(shared * (0.5 + 0.5 * share) * trust, other, shared, hits, trust)
+
+
+NAMES = (
+    "denies", "sided", "shades", "tells", "plain", "mass", "asks", "doubled", "near", "share", "back", "away", "not", "sign",
+    "it denies", "it is sided", "it has shades", "it asks", "it tells", "it is plain",
+    "sense against", "sense for", "senses", "sense only for", "strong sense against", "strong sense for", "no sense",
+    "not against", "not on the whole", "nots", "not on the whole, denied", "not on the whole, plain", "new not", "lost not",
+    "things against", "things on the whole", "full against", "full on the whole", "full and sense against",
+    "head against", "head for", "stems",
+)  # fmt: skip
+PAIRED = (
+    "denies", "sided", "shades", "plain", "share", "away", "not", "sign", "it denies", "it is sided", "it has shades",
+    "it is plain", "sense against", "sense for", "strong sense against", "not on the whole", "things on the whole",
+    "full on the whole", "head against", "head for", "stems", "near",
+)  # fmt: skip
+"""Figures that also count two by two."""
+_PLACES = [NAMES.index(name) for name in PAIRED]
+
+
+def _evidence(clause: Clause, matches: Sequence[_Match]) -> list[float]:
+    nearest = matches[0]
+    other = nearest.clause
+    denies = clause.negations > 0
+    plain = not denies and not clause.sided and not clause.shades
+    its_plain = not (other.negations or other.sided or other.shades)
+    senses, stems = _compared(clause, matches)
+    against = [(one[1] - one[0]) * one[2] for one in senses.values()]
+    strong = [one[1] - one[0] for one in senses.values() if one[2] >= 1]
+    weight = sum(one[6] for one in stems.values())
+    turned = [[(one[at + 1] - one[at]) * one[6] for one in stems.values()] for at in (0, 2, 4)]
+    whole = [sum(ones) / max(1.0, weight) for ones in turned]
+    most = [max(ones, default=0.0) for ones in turned]
+    sense = max(against, default=0.0)
+    heads = [0.0, 0.0]
+    for match in matches:
+        share = match.shared / clause.mass * match.trust
+        if clause.head and clause.head in match.clause.keys:
+            heads[match.clause.negations > 0] = max(heads[match.clause.negations > 0], share)
+        if match.clause.head and match.clause.head in clause.keys:
+            heads[denies] = max(heads[denies], share)
+    lost = max(0.0, whole[0])
+    return [
+        float(denies), float(min(clause.sided, 2)), float(min(clause.shades, 2)), float(clause.tells), float(plain),
+        min(clause.mass, 4.0), float(clause.asks or clause.supposes), float(clause.negations > 1),
+        min(nearest.closeness, 2.5), nearest.shared / clause.mass, min(1.2, nearest.shared / max(other.mass, 0.5)),
+        float(nearest.trust <= _AWAY), float(clause.odd != other.odd), float(clause.full != other.full),
+        float(other.negations > 0), float(min(other.sided, 2)), float(min(other.shades, 2)),
+        float(other.asks or other.supposes), float(other.tells), float(its_plain),
+        sense, max((-one for one in against), default=0.0), sum(against),
+        max((one[0] * one[2] for one in senses.values() if not one[1]), default=0.0),
+        max(strong, default=0.0), max((-one for one in strong), default=0.0), float(not senses),
+        most[0], whole[0], max(-3.0, min(3.0, sum(turned[0]))), whole[0] if denies else 0.0,
+        whole[0] if plain or (denies and its_plain) else 0.0, lost if denies and its_plain else 0.0, lost if plain else 0.0,
+        most[1], whole[1], most[2], whole[2], max(0.0, whole[2]) if sense > 0 else 0.0,
+        heads[0], heads[1], min(3.0, weight),
+    ]  # fmt: skip
+
+
+_Senses = dict[str, list[float]]
+_Stems = dict[str, list[float]]
+
+
+def _compared(clause: Clause, matches: Sequence[_Match]) -> tuple[_Senses, _Stems]:
+    """Of each sense and each stem how much speaks for it and against it, and its weight; of stems for each kind of sign."""
+    senses: _Senses = {}
+    stems: _Stems = {}
+    for match in matches:
+        _, other, shared, hits, trust = match
+        signs = other.signs
+        differs = (clause.odd != other.odd, 2 + (clause.turned != other.turned), 4 + (clause.full != other.full))
+        for (stem, weight, meant), how in hits:
+            rest = clause.mass - weight
+            context = (shared - weight * how) / rest if rest > 0.4 else 0.5
+            much = trust * (0.35 + 0.65 * (0.0 if context < 0 else 1.0 if context > 1 else context))
+            for name, sign in meant:
+                if sign and (its := signs.get(name)):
+                    found = senses.get(name)
+                    if found is None:
+                        found = senses[name] = [0.0, 0.0, weight]
+                    found[sign != its] = max(found[sign != its], much)
+            if how == 1:
+                found = stems.get(stem)
+                if found is None:
+                    found = stems[stem] = [0.0, 0.0, 0.0, 0.0, 0.0, 0.0, weight]
+                for at in differs:
+                    found[at] = max(found[at], much)
+    return senses, stems
+
+
+def _surer(clause: Clause, matches: Sequence[_Match]) -> bool:
+    """Whether a clause settles what its sources leave open, or leaves open what they demand."""
+    least = _NEAR * matches[0].closeness
+    near = [match.clause for match in matches if match.closeness >= least]
+    if matches[0].shared < 0.5 * clause.mass or matches[0].shared < 1:
         return False
-    if one.denied == other.denied:  # the difference is a plain "not"; can it be told what it denies?
-        head, plain = (one.head, other) if one.negative else (other.head, one)
-        if not head or (_has(one, head) and _has(other, head)):
-            return True
-        return not plain.implicit and (plain is other or plain.mass >= 1.5)
-    if one.denied & other.stated or other.denied & one.stated:
-        return True
-    denying, plain = (one, other) if one.denied else (other, one)
-    return not plain.denied and not plain.implicit and plain.mass >= 1.5 and plain.stems <= denying.stems
-
-
-def _has(clause: Clause, head: str) -> bool:
-    """Whether a clause has a stem, or one that begins like it: quiero, quiere."""
-    return head in clause.stems or (len(head) > 4 and any(word.startswith(head[:4]) for word in clause.stems))
+    return all(_firmer(clause, other) for other in near)
 
 
 def _firmer(one: Clause, other: Clause) -> bool:
-    if one.unclear and other.unclear:
+    mine, its = one.moods, other.moods
+    if other.asks:
         return False
-    if one.firm and not one.hedged and other.hedged and not other.firm:
-        return True
-    return other.must and not other.may and one.may and not one.must and not one.negative
+    if mine & FIRMLY and not mine & HEDGED and its & HEDGED and not its & FIRMLY:
+        return "=accept" not in one.signs  # what is allowed is not more or less sure
+    return bool(its & OBLIGED and not its & FREE and mine & FREE and not mine & OBLIGED and not one.negations)
