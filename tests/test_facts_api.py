@@ -206,6 +206,25 @@ def test_D7_a_damaged_fact_is_skipped_and_repaired(url: str, damage: str, caplog
         assert memory.verify().ok
 
 
+def test_D7_a_damaged_mention_is_skipped_and_repaired(url: str, caplog: pytest.LogCaptureFixture) -> None:
+    def opened(options: str = "") -> Memory:
+        return Memory(url + options, clock=ticking_clock(), ids=counted_ids())
+
+    with opened() as memory:
+        chat = told(memory, "I will send report.pdf to Marta by Friday.", "I live in Berlin.", user="ann")
+        chat.set_entity("project", "Harbour")
+        whole = chat.entities
+    assert len(whole) > 2
+    change(url, "UPDATE mentions SET links = '[1' WHERE seq > 0")
+    with caplog.at_level(logging.WARNING, "infold"), opened() as memory:
+        memory.chat("a").context("What about Marta?")
+        assert memory.chat("a").entities == whole
+        assert "damaged" in caplog.text
+        caplog.clear()
+        assert memory.user("ann").entities == whole
+        assert "damaged" not in caplog.text
+
+
 def test_D7_a_users_facts_are_repaired_too(url: str) -> None:
     with Memory(url) as memory:
         whole = told(memory, "I live in Berlin.", user="ann").facts(all=True)

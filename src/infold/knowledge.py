@@ -35,7 +35,7 @@ class Known:
     facts: tuple[Fact, ...]
     entities: Entities
     damaged: tuple[derived.Damaged, ...] = ()
-    """Facts whose rows cannot be read."""
+    """What cannot be read, of facts and of entities."""
 
 
 def _known(statements: Sequence[Statement]) -> Known:
@@ -56,8 +56,8 @@ class Knowledge:
 
         def read() -> Known:
             said, damaged = derived.facts_of_chat(connection, row.key)
-            found = entities.resolve(derived.mentions_of_chat(connection, row.key))
-            return Known(tuple(facts.resolve(said)), Entities(found), tuple(damaged))
+            found, unread = derived.mentions_of_chat(connection, row.key)
+            return Known(tuple(facts.resolve(said)), Entities(entities.resolve(found)), (*damaged, *unread))
 
         return self._kept_or(("chat", row.key), pulse, read)
 
@@ -84,8 +84,8 @@ class Knowledge:
 
         def read() -> Known:
             said, damaged = derived.facts_of_user(connection, user)
-            found = entities.resolve(derived.mentions_of_user(connection, user))
-            return Known(tuple(facts.resolve(said)), Entities(found), tuple(damaged))
+            found, unread = derived.mentions_of_user(connection, user)
+            return Known(tuple(facts.resolve(said)), Entities(entities.resolve(found)), (*damaged, *unread))
 
         return self._kept_or(("user", (connection.tenant, user)), derived.user_pulse(connection, user), read)
 

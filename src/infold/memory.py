@@ -292,7 +292,7 @@ class Memory:
         return User(self, name)
 
     def repaired(self, damaged: Sequence[Damaged]) -> bool:
-        """Make damaged facts anew from their messages; False where there are none, or nothing may be written."""
+        """Make damaged facts and mentions anew from their messages; False where there are none, or nothing may be written."""
         from infold.noting import repair
 
         if not damaged or self.database.read_only:

@@ -9,7 +9,9 @@ from infold.folding.extractive import extract
 from infold.folding.likeness import alike, words
 from infold.items import Candidate, Item
 from infold.ledger import derived, store
+from infold.ledger.erasure import delete_mentions_at
 from infold.ledger.query import Connection
+from infold.marks import REMOVED, UNREADABLE
 from infold.messages import Message
 
 BATCH = 256
@@ -21,10 +23,14 @@ def note(connection: Connection, key: int, chat: str, messages: Sequence[Message
     """Note what some messages state, and what they say of entities."""
     note_facts(connection, key, chat, messages)
     for message in messages:
-        found = extract(message)  # read once: it is remembered
-        derived.note_mentions(connection, key, None, entities.read(message, found, chat))
+        note_mentions(connection, key, chat, message)
     if messages:
         derived.set_read_to(connection, key, messages[-1].seq)
+
+
+def note_mentions(connection: Connection, key: int, chat: str, message: Message) -> None:
+    """Note what a message says of entities."""
+    derived.note_mentions(connection, key, None, entities.read(message, extract(message), chat))
 
 
 def note_facts(connection: Connection, key: int, chat: str, messages: Sequence[Message]) -> None:
@@ -71,13 +77,19 @@ def rewound(connection: Connection, key: int, chat: str, cursor: int) -> None:
 
 
 def repair(connection: Connection, damaged: Sequence[derived.Damaged]) -> None:
-    """Read the facts of chats with damaged rows again from their messages."""
+    """Read facts and mentions of chats with damaged rows again from their messages."""
     for chat in dict.fromkeys(chat for chat, _ in damaged):
         row = store.chat_by_id(connection, chat)
         if row is None:
             continue
-        derived.delete_facts(connection, row.key, [digest for of, digest in damaged if of == chat])
-        for first in range(1, row.read_to + 1, BATCH):
+        facts_of = [which for of, which in damaged if of == chat and isinstance(which, bytes)]
+        derived.delete_facts(connection, row.key, facts_of)
+        for first in range(1, row.read_to + 1 if facts_of else 1, BATCH):
             last = min(row.read_to, first + BATCH - 1)
             note_facts(connection, row.key, chat, store.messages_between(connection, row.key, first, last))
+        seqs = sorted({which for of, which in damaged if of == chat and isinstance(which, int)})
+        again = [m for m in store.messages_at(connection, row.key, seqs) if m.content not in (REMOVED, UNREADABLE)]
+        delete_mentions_at(connection, row.key, [message.seq for message in again])
+        for message in again:
+            note_mentions(connection, row.key, chat, message)
         store.bump(connection, row.key)

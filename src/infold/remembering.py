@@ -64,7 +64,11 @@ class Remembering(Handle):
     def entities(self) -> list[Entity]:
         """Tasks, goals, problems, people, projects and files, newest first: of the chat's user, or of the chat."""
         with self.reading() as (connection, state):
-            return list(self.known(connection, state).entities)
+            known = self.known(connection, state)
+        if self._memory.repaired(known.damaged):
+            with self.reading() as (connection, state):
+                known = self.known(connection, state)
+        return list(known.entities)
 
     def set_entity(
         self, kind: str, name: str, *, status: str = "", due: str = "", owner: str = "", links: Sequence[str] = ()

@@ -12,6 +12,7 @@ from infold.forgetting import Receipt, forget_user
 from infold.recall.hits import KINDS, Hit
 
 if TYPE_CHECKING:
+    from infold.knowledge import Known
     from infold.memory import Memory
 
 
@@ -25,18 +26,21 @@ class User:
     @property
     def facts(self) -> Facts:
         """What is known and holds, oldest first; `facts(all=True)` also what was superseded."""
+        return Facts(self._known().facts)
+
+    @property
+    def entities(self) -> list[Entity]:
+        """Tasks, goals, problems, people, projects and files, newest first."""
+        return list(self._known().entities)
+
+    def _known(self) -> Known:
+        """What is known, once what was damaged is repaired."""
         with self._memory.database.read() as connection:
             known = self._memory.knowledge.of_user(connection, self.name)
         if self._memory.repaired(known.damaged):
             with self._memory.database.read() as connection:
                 known = self._memory.knowledge.of_user(connection, self.name)
-        return Facts(known.facts)
-
-    @property
-    def entities(self) -> list[Entity]:
-        """Tasks, goals, problems, people, projects and files, newest first."""
-        with self._memory.database.read() as connection:
-            return list(self._memory.knowledge.of_user(connection, self.name).entities)
+        return known
 
     def set_entity(
         self, kind: str, name: str, *, status: str = "", due: str = "", owner: str = "", links: Sequence[str] = ()

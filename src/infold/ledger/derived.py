@@ -104,7 +104,7 @@ def _statement(row: Sequence[Any]) -> Statement | None:
     return None
 
 
-Damaged = tuple[str, bytes]
+Damaged = tuple[str, bytes | int]
 """The chat and the digest of a row that cannot be read."""
 
 
@@ -222,18 +222,32 @@ def _mention(row: Sequence[Any]) -> Mention | None:
             kind, name, status, due, owner, tuple(json.loads(links)), at, chat or "", seq, id or "", seq == 0
         )
     except (ValueError, TypeError):
-        log.warning("a mention of an entity in chat %s is damaged; it is left out", chat)
+        log.warning(
+            "a mention of an entity in chat %s is damaged; it is left out until its message is read again", chat
+        )
         return None
 
 
-def mentions_of_chat(connection: Connection, key: int) -> list[Mention]:
-    return [found for row in _mentions_of_chat(connection, of=key) if (found := _mention(row))]
+def mentions_of_chat(connection: Connection, key: int) -> tuple[list[Mention], list[Damaged]]:
+    """What was said of entities in a chat; and what is damaged."""
+    return _sound(_mentions_of_chat(connection, of=key))
 
 
-def mentions_of_user(connection: Connection, user: str) -> list[Mention]:
-    """What was said of entities in all chats of a user, or set by hand for the user."""
-    rows = [*_mentions_of_chats(connection, of=user), *_mentions_of_user(connection, of=user)]
-    return [found for row in rows if (found := _mention(row))]
+def mentions_of_user(connection: Connection, user: str) -> tuple[list[Mention], list[Damaged]]:
+    """What was said of entities in all chats of a user, or set by hand for the user; and what is damaged."""
+    return _sound([*_mentions_of_chats(connection, of=user), *_mentions_of_user(connection, of=user)])
+
+
+def _sound(rows: Iterable[Sequence[Any]]) -> tuple[list[Mention], list[Damaged]]:
+    found: list[Mention] = []
+    damaged: list[Damaged] = []
+    for row in rows:
+        mention = _mention(row)
+        if mention is not None:
+            found.append(mention)
+        elif row[8]:  # what was set by hand stands in no message
+            damaged.append((row[7], row[8]))
+    return found, damaged
 
 
 # Both --------------------------------------------------------------------------------------------------

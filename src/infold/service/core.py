@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import functools
+import gc
 import logging
 import threading
 from collections import OrderedDict
@@ -14,9 +15,11 @@ from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
 from infold.chat import Chat
 from infold.errors import NotFoundError
+from infold.folding.extractive import extract
 from infold.ledger.addresses import is_postgres
 from infold.ledger.rows import Event
 from infold.memory import Memory
+from infold.messages import parse
 from infold.service.breaker import Breaker
 from infold.service.feed import Feed
 from infold.service.keys import Keyring, Principal
@@ -73,14 +76,18 @@ class Service:
         self.keys = Keyring(self.memory)
         self.feed.open(self)
         self.proxy.open()
-        self._tasks = [asyncio.create_task(self.run_slowly(self._load_embedder))]
+        self._tasks = [asyncio.create_task(self.run_slowly(self._warm_up))]
         if not queue:
             self._tasks.append(asyncio.create_task(upkeep(self)))
 
-    def _load_embedder(self) -> None:
-        """The first question about the past must not wait for it; without it, recall says what is wrong."""
+    def _warm_up(self) -> None:
+        """Load what the first requests would wait for; without the embedder, recall says what is wrong."""
+        extract(parse({"role": "user", "content": "I prefer tea."}))
         with suppress(Exception):
             self.memory.recaller.embedder.near(["first"])
+        # What is loaded stays, and is not looked through again: that takes tens of milliseconds, in the middle of a request.
+        gc.collect()
+        gc.freeze()
 
     async def close(self) -> None:
         """Keep the last replies, finish background folds, within the time of grace, and close the database."""
