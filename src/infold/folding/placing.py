@@ -185,7 +185,8 @@ def misplaced(
 def _twice(one: Placed, mine: Sequence[Placed], places: _Found, near: set[int]) -> bool:
     """Whether a line has a value more often than its sources: it took the place of another one."""
     often = sum([not set(one.keys).isdisjoint(other.keys) for other in mine])
-    return often > 1 and 0 < len({(at, place) for at, place in places if at in near}) < often
+    # Two places with the same words beside them are two; one that is known by two keys is one.
+    return often > 1 and 0 < len({id(place) for at, place in places if at in near}) < often
 
 
 def _elsewhere(one: Placed, places: _Found, rivals: _Found, near: set[int], sure: bool) -> bool:
