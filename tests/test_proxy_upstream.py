@@ -6,7 +6,7 @@ import asyncio
 import json
 import threading
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Self
 
@@ -55,7 +55,7 @@ class Upstream:
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._connections += 1
         number = self._connections
-        with suppress(asyncio.IncompleteReadError):
+        with closing(writer), suppress(asyncio.IncompleteReadError):  # also where the server is stopped meanwhile
             while True:
                 head = await reader.readuntil(b"\r\n\r\n")
                 size = int(head.lower().partition(b"content-length: ")[2].split(b"\r\n")[0] or 0)
@@ -65,7 +65,6 @@ class Upstream:
                 await writer.drain()
                 if answer is None or not answer.endswith(b"}"):
                     break
-        writer.close()
 
     def __enter__(self) -> Self:
         self._thread.start()
