@@ -7,6 +7,7 @@ import functools
 import gc
 import logging
 import threading
+import time
 from collections import OrderedDict
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -40,7 +41,8 @@ T = TypeVar("T")
 
 _THREADS = 8
 _SLOW_THREADS = 4
-_MOST_CHATS = 1024
+_MOST_CHATS, _IDLE = 1024, 120.0
+"""Chats that are kept open, and seconds after which one that nobody uses is not."""
 
 
 class Service:
@@ -59,7 +61,7 @@ class Service:
         self.feed = Feed()
         self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="infold-service")
         self._slow = ThreadPoolExecutor(_SLOW_THREADS, thread_name_prefix="infold-slow")
-        self._chats: OrderedDict[tuple[str, str], Chat] = OrderedDict()
+        self._chats: OrderedDict[tuple[str, str], tuple[Chat, float]] = OrderedDict()
         self._lock = threading.Lock()
         self._tasks: list[asyncio.Task[None]] = []
         self.tidied = 0.0
@@ -120,10 +122,10 @@ class Service:
     def find_chat(self, memory: Memory, tenant: str, id: str) -> tuple[Chat, bool]:
         """A chat that is there, and whether it was open before. Never creates one."""
         with self._lock:
-            chat = self._chats.get((tenant, id))
-            if chat is not None:
-                self._chats.move_to_end((tenant, id))
-                return chat, True
+            kept = self._chats.pop((tenant, id), None)
+            if kept is not None:
+                self._chats[tenant, id] = (kept[0], time.monotonic())
+                return kept[0], True
         found = memory.find(id) if 0 < len(id) <= 200 and "\0" not in id else None
         if found is None:
             raise Problem(404, "chat_not_found", f"there is no chat {id[:200]!r}; add a message to create it")
@@ -146,9 +148,11 @@ class Service:
 
     def keep_chat(self, tenant: str, chat: Chat) -> None:
         """Remember an open chat: opening one costs several reads."""
+        now = time.monotonic()
         with self._lock:
-            self._chats[tenant, chat.id] = chat
-            if len(self._chats) > _MOST_CHATS:
+            self._chats.pop((tenant, chat.id), None)
+            self._chats[tenant, chat.id] = (chat, now)
+            while len(self._chats) > _MOST_CHATS or next(iter(self._chats.values()))[1] < now - _IDLE:
                 self._chats.popitem(last=False)
 
     def drop_chat(self, tenant: str, id: str) -> None:
