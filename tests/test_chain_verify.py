@@ -90,9 +90,10 @@ def test_B12_verify_finds_a_changed_value(url: str, row: str, column: str) -> No
 @pytest.mark.parametrize("column", ["text", "section", "layer", "sources"])
 def test_B12_a_chats_own_verify_finds_it_too(url: str, column: str) -> None:
     value = rows(url, f"SELECT {column} FROM items WHERE died IS NULL")[0][0]
-    change(url, f"UPDATE items SET {column} = ? WHERE died IS NULL", flipped(value))
     with Memory(url) as memory:
-        assert not memory.chat("c").verify().ok
+        chat = memory.chat("c")  # before the damage: opening a chat repairs it
+        change(url, f"UPDATE items SET {column} = ? WHERE died IS NULL", flipped(value))
+        assert not chat.verify().ok
 
 
 @pytest.mark.parametrize("row", [row for row in ROWS if row != "chat"])

@@ -169,6 +169,9 @@ DAMAGES: dict[str, tuple[str, Any]] = {
     "no sayings": ("sayings", "[]"),
     "other JSON": ("sayings", '{"a": 7}'),
     "another text": ("text", "User lives in Moscow"),
+    "another value": ("value", "Moscow"),
+    "another quotation": ("quote", "I live in Moscow."),
+    "wrong seal": ("seal", 7),
     "wrong digest": ("digest", bytes.fromhex("00112233445566778899aabbccddeeff")),
 }
 if not POSTGRES:  # a column of text holds nothing else there
@@ -206,7 +209,10 @@ def test_D7_a_damaged_fact_is_skipped_and_repaired(url: str, damage: str, caplog
         assert memory.verify().ok
 
 
-def test_D7_a_damaged_mention_is_skipped_and_repaired(url: str, caplog: pytest.LogCaptureFixture) -> None:
+@pytest.mark.parametrize("damage", ["links = '[1'", "name = 'Nobody'", "status = 'done'", "seal = 7"])
+def test_D7_a_damaged_mention_is_skipped_and_repaired(
+    url: str, damage: str, caplog: pytest.LogCaptureFixture
+) -> None:
     def opened(options: str = "") -> Memory:
         return Memory(url + options, clock=ticking_clock(), ids=counted_ids())
 
@@ -215,7 +221,7 @@ def test_D7_a_damaged_mention_is_skipped_and_repaired(url: str, caplog: pytest.L
         chat.set_entity("project", "Harbour")
         whole = chat.entities
     assert len(whole) > 2
-    change(url, "UPDATE mentions SET links = '[1' WHERE seq > 0")
+    change(url, f"UPDATE mentions SET {damage} WHERE seq > 0")
     with caplog.at_level(logging.WARNING, "infold"), opened() as memory:
         memory.chat("a").context("What about Marta?")
         assert memory.chat("a").entities == whole

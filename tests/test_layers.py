@@ -179,18 +179,20 @@ def test_D6_a_slice_can_be_written_again_by_a_model(memory: Memory, upstream: Up
     assert len(fold_events(chat)) == 1
 
 
+@pytest.mark.parametrize("damage", ["sources = '[1, '", "text = 'User prefers chains'", "section = 'goals'", "seal = 7"])
 def test_D7_a_damaged_line_is_left_out_with_a_warning_and_repaired(
-    memory: Memory, url: str, caplog: pytest.LogCaptureFixture
+    memory: Memory, url: str, damage: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     chat = batches(memory, about(10), about(20))
     before, id = chat.summary, chat.memory.leaves[0].id
     memory.close()
-    assert rawsql.change(url, "UPDATE items SET sources = '[1, ' WHERE id = ?", id)
+    assert rawsql.change(url, f"UPDATE items SET {damage} WHERE id = ?", id)
     with Memory(url) as again, caplog.at_level(logging.WARNING, "infold"):
         assert not again.verify().ok
         chat = again.chat("a")
         # Left out, unless the repair was quicker than this line.
         assert "Rope 11 for crate 11" in chat.summary
+        assert "chains" not in chat.summary
         assert chat.context("And now?").tokens > 0
         chat.settle()
         assert chat.summary == before
@@ -201,14 +203,16 @@ def test_D7_a_damaged_line_is_left_out_with_a_warning_and_repaired(
 
 
 @pytest.mark.sqlite
-def test_D7_what_cannot_be_read_is_left_out_where_nothing_may_be_written(memory: Memory, url: str) -> None:
+@pytest.mark.parametrize("damage", ["sources = '[1, '", "text = 'User prefers chains'"])
+def test_D7_what_is_damaged_is_left_out_where_nothing_may_be_written(memory: Memory, url: str, damage: str) -> None:
     chat = batches(memory, about(10))
     id = chat.memory.leaves[0].id
     memory.close()
-    assert rawsql.change(url, "UPDATE items SET sources = '[1, ' WHERE id = ?", id)
+    assert rawsql.change(url, f"UPDATE items SET {damage} WHERE id = ?", id)
     with Memory(f"{url}?mode=ro") as again:
         chat = again.chat("a")
         assert "Rope 10 for crate 10" not in chat.summary
+        assert "chains" not in chat.summary
         assert "Rope 11 for crate 11" in chat.summary
         chat.settle()
         assert not again.verify().ok
@@ -229,7 +233,7 @@ def test_D7_what_was_changed_is_made_again(memory: Memory, url: str, damage: str
     before, id = chat.summary, chat.memory.leaves[0].id
     assert rawsql.change(url, damage, id)
     assert not memory.verify().ok
-    assert memory.chat("a").repair() == 2
+    assert chat.repair() == 2
     assert memory.chat("a").summary == before
     assert memory.verify().ok
 
@@ -245,6 +249,15 @@ def test_D7_memory_of_removed_messages_is_not_made_again(memory: Memory, url: st
         chat = again.chat("a")
         assert chat.repair() == 0
         assert last in chat.summary
+
+
+def test_D7_a_line_of_an_earlier_version_has_no_seal_and_is_shown(memory: Memory, url: str) -> None:
+    before = batches(memory, about(10)).summary
+    memory.close()
+    assert rawsql.change(url, "UPDATE items SET seal = NULL WHERE ? = ''", "")
+    with Memory(url) as again:
+        assert again.chat("a").summary == before
+        assert again.verify().ok
 
 
 def test_D2_numbers_of_the_layers() -> None:

@@ -505,6 +505,8 @@ def test_E7_a_database_of_revision_0005_gets_the_views(url: str, reader: Reader)
     else:
         reader.change("DROP SCHEMA infold_views CASCADE")
         reader.change("DROP TABLE recall_passages")
+    for table in ("items", "facts", "mentions"):
+        reader.change(f"ALTER TABLE {table} DROP COLUMN seal")
     reader.change("UPDATE alembic_version SET version_num = '0005'")
     with pytest.raises((sqlite3.OperationalError, psycopg.errors.UndefinedTable)):
         reader.brief()

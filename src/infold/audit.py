@@ -158,7 +158,10 @@ def _check_items(connection: Connection, row: ChatRow, folds: list[FoldRow]) -> 
     added: dict[int, list[Item]] = {}
     alive: dict[str, int] = {}  # item -> the fold that wrote it
     ended: dict[int, list[str]] = {}
-    for item, died in fold_rows.all_items(connection, row.key):
+    for item, born, died in fold_rows.stored_items(connection, row.key):
+        if item is None:
+            yield f"an item that fold {born} wrote is damaged"
+            continue
         added.setdefault(item.fold, []).append(item)
         if died is not None:
             ended.setdefault(died, []).append(item.id)

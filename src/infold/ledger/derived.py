@@ -14,6 +14,7 @@ from infold.facts import Saying, Statement, merged
 from infold.ledger.archive import REMOVED
 from infold.ledger.query import Connection, Query, among
 from infold.ledger.schema import chats, facts, mentions, messages, recall_blocks
+from infold.ledger.sealing import seal, whole
 from infold.messages import canonical_json
 
 log = logging.getLogger("infold")
@@ -24,7 +25,7 @@ MOST_SAYINGS = 64
 
 _FACT_COLUMNS = [
     facts.c.digest, facts.c.text, facts.c.kind, facts.c.subject, facts.c.attribute, facts.c.value, facts.c.quote,
-    facts.c.confidence, facts.c.replaces, facts.c.speaker, facts.c.sayings, chats.c.id,
+    facts.c.confidence, facts.c.replaces, facts.c.speaker, facts.c.sayings, facts.c.seal, chats.c.id,
 ]  # fmt: skip
 _insert_fact = Query(insert(facts).values({c.name: P(c.name) for c in facts.c if c.name != "key"}))
 _fact_by_digest = Query(
@@ -32,7 +33,8 @@ _fact_by_digest = Query(
     .join(chats, chats.c.key == facts.c.chat)
     .where(facts.c.chat == P("of"), facts.c.digest == P("digest"))
 )
-_MUTABLE = ("kind", "text", "subject", "attribute", "value", "quote", "speaker", "confidence", "replaces", "sayings")
+_SEALED = ("text", "kind", "subject", "attribute", "value", "quote", "confidence", "replaces", "speaker", "sayings")
+_MUTABLE = (*_SEALED, "seal")
 _set_fact = Query(update(facts).where(facts.c.key == P("of")).values({name: P(f"to_{name}") for name in _MUTABLE}))
 _facts_of_chat = Query(
     select(*_FACT_COLUMNS).join(chats, chats.c.key == facts.c.chat).where(facts.c.chat == P("of")).order_by(facts.c.key)
@@ -58,12 +60,9 @@ _latest_of_user = Query(
     .order_by(facts.c.key.desc())
     .limit(P("most"))
 )
-_keyed_facts = Query(select(facts.c.key, facts.c.text, facts.c.sayings).where(facts.c.chat == P("of")))
+_keyed_facts = Query(select(facts.c.key, *(facts.c[name] for name in _SEALED)).where(facts.c.chat == P("of")))
 _removed = select(messages.c.seq).where(messages.c.chat == P("of"), messages.c.archived == REMOVED)
 _removed_seqs = Query(_removed)
-_leave_fact = Query(
-    update(facts).where(facts.c.key == P("of")).values(quote=P("to_quote"), replaces="", sayings=P("to_sayings"))
-)
 _delete_fact = Query(delete(facts).where(facts.c.key == P("of")))
 _delete_damaged = Query(delete(facts).where(facts.c.chat == P("of"), facts.c.digest == P("digest")))
 
@@ -78,26 +77,34 @@ def note_facts(connection: Connection, key: int, statements: Iterable[Statement]
         known = _statement(row[1:])
         (joined,) = merged([known, statement]) if known else (statement,)
         if joined != known:
-            _set_fact(connection, of=row[0], **{f"to_{name}": value for name, value in _columns(joined).items()})
+            _rewrite(connection, row[0], _columns(joined))
+
+
+def _rewrite(connection: Connection, fact: int, columns: dict[str, Any]) -> None:
+    _set_fact(connection, of=fact, **{f"to_{name}": columns[name] for name in _MUTABLE})
 
 
 def _columns(statement: Statement) -> dict[str, Any]:
     sayings = [[one.at, one.seq, one.id, one.speaker or statement.speaker] for one in statement.sayings]
     if len(sayings) > MOST_SAYINGS:
         sayings = sayings[: MOST_SAYINGS // 2] + sayings[-MOST_SAYINGS // 2 :]
-    return {
-        "kind": statement.kind, "text": statement.text, "subject": statement.subject, "attribute": statement.attribute,
-        "value": statement.value, "quote": statement.quote, "speaker": statement.speaker,
-        "confidence": round(statement.confidence, 4), "replaces": statement.replaces, "sayings": canonical_json(sayings),
-    }  # fmt: skip
+    return _sealed({
+        "text": statement.text, "kind": statement.kind, "subject": statement.subject, "attribute": statement.attribute,
+        "value": statement.value, "quote": statement.quote, "confidence": round(float(statement.confidence), 4),
+        "replaces": statement.replaces, "speaker": statement.speaker, "sayings": canonical_json(sayings),
+    })  # fmt: skip
+
+
+def _sealed(columns: dict[str, Any]) -> dict[str, Any]:
+    return {**columns, "seal": seal(columns[name] for name in _SEALED)}
 
 
 def _statement(row: Sequence[Any]) -> Statement | None:
-    digest, text, kind, subject, attribute, value, quote, confidence, replaces, speaker, sayings, chat = row
+    digest, text, kind, subject, attribute, value, quote, confidence, replaces, speaker, sayings, sealed, chat = row
     try:
         said = tuple(Saying(int(at), chat, int(seq), id, who) for at, seq, id, who in json.loads(sayings))
         found = Statement(text, kind, subject, attribute, value, quote, confidence, replaces, speaker, said)
-        if found.digest == bytes(digest) and said:
+        if found.digest == bytes(digest) and said and whole(row[1:-2], sealed):
             return found
     except (ValueError, TypeError):
         pass
@@ -152,7 +159,7 @@ def delete_facts(connection: Connection, key: int, digests: Iterable[bytes]) -> 
 
 _MENTION_COLUMNS = [
     mentions.c.kind, mentions.c.name, mentions.c.status, mentions.c.due, mentions.c.owner, mentions.c.links, mentions.c.at,
-    chats.c.id, mentions.c.seq, messages.c.id,
+    mentions.c.seq, mentions.c.seal, chats.c.id, messages.c.id,
 ]  # fmt: skip
 _of_message = and_(messages.c.chat == mentions.c.chat, messages.c.seq == mentions.c.seq)
 _insert_mention = Query(insert(mentions).values({c.name: P(c.name) for c in mentions.c if c.name != "key"}))
@@ -208,24 +215,26 @@ def delete_mentions(connection: Connection, key: int, user: str | None, gone: Ca
 def note_mentions(connection: Connection, key: int | None, user: str | None, found: Iterable[Mention]) -> None:
     """Keep what was said of entities, in a chat or, set by hand, for a user."""
     for mention in found:
+        said = (mention.kind, mention.name, mention.status, mention.due, mention.owner)
+        links = canonical_json(mention.links)
         _insert_mention(
             connection, chat=key, user=user, seq=mention.seq, at=mention.at, kind=mention.kind,
-            name=mention.name, status=mention.status, due=mention.due, owner=mention.owner,
-            links=canonical_json(mention.links),
+            name=mention.name, status=mention.status, due=mention.due, owner=mention.owner, links=links,
+            seal=seal((*said, links, mention.at, mention.seq)),
         )  # fmt: skip
 
 
 def _mention(row: Sequence[Any]) -> Mention | None:
-    kind, name, status, due, owner, links, at, chat, seq, id = row
+    kind, name, status, due, owner, links, at, seq, sealed, chat, id = row
     try:
-        return Mention(
-            kind, name, status, due, owner, tuple(json.loads(links)), at, chat or "", seq, id or "", seq == 0
-        )
+        if whole(row[:-3], sealed):
+            return Mention(
+                kind, name, status, due, owner, tuple(json.loads(links)), at, chat or "", seq, id or "", seq == 0
+            )
     except (ValueError, TypeError):
-        log.warning(
-            "a mention of an entity in chat %s is damaged; it is left out until its message is read again", chat
-        )
-        return None
+        pass
+    log.warning("a mention of an entity in chat %s is damaged; it is left out until its message is read again", chat)
+    return None
 
 
 def mentions_of_chat(connection: Connection, key: int) -> tuple[list[Mention], list[Damaged]]:
@@ -245,8 +254,8 @@ def _sound(rows: Iterable[Sequence[Any]]) -> tuple[list[Mention], list[Damaged]]
         mention = _mention(row)
         if mention is not None:
             found.append(mention)
-        elif row[8]:  # what was set by hand stands in no message
-            damaged.append((row[7], row[8]))
+        elif row[7]:  # what was set by hand stands in no message
+            damaged.append((row[9], row[7]))
     return found, damaged
 
 
@@ -314,9 +323,10 @@ def forget_facts(connection: Connection, key: int, seq: int) -> set[int]:
     What a removed message stated cannot be read again: it stays, with that one as its source."""
     again: set[int] = set()
     removed: set[int] | None = None
-    for fact, text, said in _keyed_facts(connection, of=key).fetchall():
+    for fact, *values in _keyed_facts(connection, of=key).fetchall():
+        known = dict(zip(_SEALED, values, strict=True))
         try:
-            sayings = json.loads(said)
+            sayings = json.loads(known["sayings"])
             seqs = [one[1] for one in sayings]
         except (ValueError, TypeError, IndexError):
             continue
@@ -325,7 +335,8 @@ def forget_facts(connection: Connection, key: int, seq: int) -> set[int]:
                 removed = {row[0] for row in _removed_seqs(connection, of=key)}
             left = [one for one in sayings if one[1] in removed]
             if left:  # the quotation may be another one's
-                _leave_fact(connection, of=fact, to_quote=text, to_sayings=canonical_json(left))
+                kept = {"quote": known["text"], "replaces": "", "sayings": canonical_json(left)}
+                _rewrite(connection, fact, _sealed(known | kept))
             else:
                 _delete_fact(connection, of=fact)
             again.update(one for one in seqs if one <= seq and one not in removed)

@@ -13,6 +13,7 @@ from infold.items import LEAF, Item
 from infold.ledger.query import Connection, Query
 from infold.ledger.rows import FoldRow
 from infold.ledger.schema import calls, folds, items
+from infold.ledger.sealing import seal, whole
 from infold.ledger.store import inserting
 from infold.messages import canonical_json
 
@@ -30,6 +31,7 @@ _ITEM_COLUMNS = [
     items.c.tokens,
     items.c.confidence,
     items.c.rewrites,
+    items.c.seal,
 ]
 
 _insert_fold = inserting(folds)
@@ -81,7 +83,7 @@ _first_fold_past = Query(select(func.min(folds.c.n)).where(folds.c.chat == P("of
 
 
 def _item(row: Sequence[Any]) -> Item:
-    id, section, text, sources, layer, born, tokens, confidence, rewrites = row
+    id, section, text, sources, layer, born, tokens, confidence, rewrites, _ = row
     return Item(id, section, text, tuple(json.loads(sources)), layer, born, tokens, confidence, rewrites)
 
 
@@ -91,10 +93,12 @@ def insert_fold(connection: Connection, fold: FoldRow) -> None:
 
 def insert_items(connection: Connection, key: int, added: Iterable[Item], n: int) -> None:
     for item in added:
+        sources, confidence = canonical_json(item.sources), float(item.confidence)
+        sealed = (item.id, item.section, item.text, sources, item.layer, n, item.tokens, confidence, item.rewrites)
         _insert_item(
             connection, chat=key, id=item.id, born=n, died=None, layer=item.layer, section=item.section,
-            text=item.text, sources=canonical_json(item.sources), tokens=item.tokens, confidence=item.confidence,
-            rewrites=item.rewrites,
+            text=item.text, sources=sources, tokens=item.tokens, confidence=confidence, rewrites=item.rewrites,
+            seal=seal(sealed),
         )  # fmt: skip
 
 
@@ -146,7 +150,7 @@ def _sound(rows: Iterable[Sequence[Any]]) -> tuple[Item, ...]:
 
 def _read_item(row: Sequence[Any]) -> Item | None:
     try:
-        return _item(row)
+        return _item(row) if whole(row[:-1], row[-1]) else None
     except (ValueError, TypeError):
         return None
 

@@ -17,7 +17,7 @@ from sqlalchemy import (
     UniqueConstraint,
 )
 
-HEAD = "0007"
+HEAD = "0008"
 """Newest migration; `migrations/versions` holds all of them."""
 
 metadata = MetaData()
@@ -120,6 +120,7 @@ items = Table(
     Column("tokens", Integer, nullable=False),
     Column("confidence", Float, nullable=False, server_default="1"),
     Column("rewrites", Integer, nullable=False, server_default="0"),  # by models, between the messages and this text
+    Column("seal", Integer),  # checksum of the row; NULL in one of an earlier version
     UniqueConstraint("chat", "id", "born"),
 )
 Index("items_alive", items.c.chat, sqlite_where=items.c.died.is_(None), postgresql_where=items.c.died.is_(None))
@@ -188,6 +189,7 @@ facts = Table(
     Column("confidence", Float, nullable=False),
     Column("replaces", Text, nullable=False),  # words of what it makes obsolete
     Column("sayings", Text, nullable=False),  # JSON list of [time, seq, message id, speaker]
+    Column("seal", Integer),  # as in items
     UniqueConstraint("chat", "digest"),  # what is said again is found at once, however many facts there are
 )
 
@@ -208,6 +210,7 @@ mentions = Table(
     Column("due", String, nullable=False),
     Column("owner", String, nullable=False),
     Column("links", Text, nullable=False),  # JSON list of names
+    Column("seal", Integer),  # as in items
 )
 Index("mentions_by_chat", mentions.c.chat, mentions.c.seq)
 _of_user = mentions.c.user.is_not(None)
