@@ -34,6 +34,7 @@ ORDER = (
     "recall",
     "recall_ours",
     "recall_speed",
+    "full_text",
     "recall_postgres",
     "postgres",
     "proxy",

@@ -210,9 +210,7 @@ def test_D7_a_damaged_fact_is_skipped_and_repaired(url: str, damage: str, caplog
 
 
 @pytest.mark.parametrize("damage", ["links = '[1'", "name = 'Nobody'", "status = 'done'", "seal = 7"])
-def test_D7_a_damaged_mention_is_skipped_and_repaired(
-    url: str, damage: str, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_D7_a_damaged_mention_is_skipped_and_repaired(url: str, damage: str, caplog: pytest.LogCaptureFixture) -> None:
     def opened(options: str = "") -> Memory:
         return Memory(url + options, clock=ticking_clock(), ids=counted_ids())
 

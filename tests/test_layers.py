@@ -179,7 +179,9 @@ def test_D6_a_slice_can_be_written_again_by_a_model(memory: Memory, upstream: Up
     assert len(fold_events(chat)) == 1
 
 
-@pytest.mark.parametrize("damage", ["sources = '[1, '", "text = 'User prefers chains'", "section = 'goals'", "seal = 7"])
+@pytest.mark.parametrize(
+    "damage", ["sources = '[1, '", "text = 'User prefers chains'", "section = 'goals'", "seal = 7"]
+)
 def test_D7_a_damaged_line_is_left_out_with_a_warning_and_repaired(
     memory: Memory, url: str, damage: str, caplog: pytest.LogCaptureFixture
 ) -> None:

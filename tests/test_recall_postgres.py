@@ -308,6 +308,8 @@ def test_E7_a_database_from_before_gets_passages(changed: str) -> None:
     expected = passages(changed)
     rows(changed, "DROP TABLE infold.recall_passages")
     rows(changed, "UPDATE infold.recall_blocks SET maker = rtrim(maker, '+')")
+    for table in ("items", "facts", "mentions"):
+        rows(changed, f"ALTER TABLE infold.{table} DROP COLUMN seal")
     rows(changed, "UPDATE infold.alembic_version SET version_num = '0006'")
     with opened(changed) as memory:
         with memory.database.read() as connection:

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("infold")
 
-FORMAT = "1"
+FORMAT = "2"
 """Of blocks, words and passages; another one is made anew."""
 _KEPT = 100_000  # passages kept in memory, over all chats
 _AT_ONCE = 4096  # messages that may be indexed while somebody waits for a context

@@ -40,8 +40,8 @@ _FIELDS = (
     ("count", np.uint16),
 )
 _HEAD = struct.Struct(
-    "<IIHHH"
-)  # checksum of the rest, number of terms, of entries, of numbers a vector, of bytes of names
+    "<IIHHHI"
+)  # checksum of the rest, number of terms, of entries, of numbers a vector, of bytes of names, of compressed bytes
 _MOST_SPEAKERS = 255
 
 
@@ -77,9 +77,10 @@ class Segment:
         """The segment as it is stored."""
         names = json.dumps(self.speakers, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass")
         arrays = [getattr(self, name).astype(kind).tobytes() for name, kind in _FIELDS]
-        rest = b"".join((names, *arrays, self.terms.tobytes(), self.vectors.tobytes()))
-        size = self.vectors.shape[1]
-        return _HEAD.pack(zlib.crc32(rest), len(self.terms), len(self.seq), size, len(names)) + rest
+        small = zlib.compress(b"".join((names, *arrays, self.terms.tobytes())))
+        rest = small + self.vectors.tobytes()  # vectors are like noise
+        sizes = (len(self.terms), len(self.seq), self.vectors.shape[1], len(names), len(small))
+        return _HEAD.pack(zlib.crc32(rest), *sizes) + rest
 
     def part(self, start: int, end: int) -> Segment:
         """Some of its passages, that follow each other."""
@@ -96,20 +97,24 @@ class Segment:
     def from_bytes(cls, data: bytes) -> Segment:
         """A stored segment; ValueError where it is damaged."""
         try:
-            checksum, terms_size, size, numbers, names_size = _HEAD.unpack_from(data)
+            checksum, terms_size, size, numbers, names_size, small_size = _HEAD.unpack_from(data)
         except struct.error as error:
             raise ValueError("too short") from error
         rest = memoryview(data)[_HEAD.size :]
         if zlib.crc32(rest) != checksum:
             raise ValueError("its checksum is wrong")
-        names = json.loads(bytes(rest[:names_size]).decode("utf-8", "surrogatepass"))
+        try:
+            small = zlib.decompress(rest[:small_size])
+        except zlib.error as error:
+            raise ValueError(str(error)) from error
+        names = json.loads(small[:names_size].decode("utf-8", "surrogatepass"))
         place = names_size
         found: dict[str, NDArray[np.generic]] = {}
         for name, kind in (*_FIELDS, ("terms", np.uint32)):
             length = terms_size if name == "terms" else size
-            found[name] = np.frombuffer(rest, kind, length, place)
+            found[name] = np.frombuffer(small, kind, length, place)
             place += found[name].nbytes
-        vectors = np.frombuffer(rest, np.int8, size * numbers, place).reshape(size, numbers)
+        vectors = np.frombuffer(rest, np.int8, size * numbers, small_size).reshape(size, numbers)
         return cls(tuple(names), **found, vectors=vectors)  # type: ignore[arg-type]  # by name, from _FIELDS
 
 
