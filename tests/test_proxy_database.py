@@ -7,6 +7,7 @@ import sqlite3
 import time
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import httpx2
 import psycopg
@@ -133,7 +134,8 @@ def test_a_database_that_goes_away_and_comes_back(tmp_path: Path) -> None:
 def test_a_database_that_hangs(tmp_path: Path) -> None:
     """It takes connections and answers nobody: after some requests nobody waits for it, until it answers again."""
     patience = 3
-    with server().database() as url, start_proxied(tmp_path, database=url, memory_timeout=patience) as proxied:
+    patient: dict[str, Any] = {"memory_timeout": patience, "api_timeout": patience}
+    with server().database() as url, start_proxied(tmp_path, database=url, **patient) as proxied:
         chats = [f"hang {number}" for number in range(12)]
         said: dict[str, list[Wire]] = {chat: [] for chat in chats}
 
@@ -172,6 +174,12 @@ def test_a_database_that_hangs(tmp_path: Path) -> None:
             time.sleep(FRESH)  # who is asking has to be looked up again, and cannot
             assert not all([waited("Still"), waited("Still the same")])  # one of them tries
             problem(proxied.api.get("/readyz"), 503, "not_ready")
+            for answer in (
+                proxied.api.get("/v1/chats/hang%200/messages"),
+                proxied.api.post("/v1/chats/new/messages", json=[user("Lost?")], headers={"Idempotency-Key": "k"}),
+            ):
+                assert "3 s" in problem(answer, 503, "database_busy")["detail"]
+                assert answer.headers["Retry-After"] == "1"
             assert failures() == before + 6 * len(chats)
         eventually(complete, bool, 60)
         for chat in chats:

@@ -286,7 +286,7 @@ def test_a_missing_exporter_is_a_clear_error(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setitem(sys.modules, "opentelemetry.exporter.otlp.proto.http.trace_exporter", None)  # not installed
     settings = ServiceSettings(traces="http://127.0.0.1:4318")
     assert settings.traces == "http://127.0.0.1:4318/v1/traces"
-    with pytest.raises(ConfigError, match=r"traces \(argument\).*pip install opentelemetry-exporter-otlp-proto-http"):
+    with pytest.raises(ConfigError, match=r"traces \(argument\).*pip install 'infold\[traces\]'"):
         tracing(settings)
 
 
@@ -337,8 +337,8 @@ def receiver(log: Path) -> Iterator[int]:
 
 
 def test_a_collector_gets_the_span_of_a_fold(tmp_path: Path, upstream: Upstream) -> None:
-    pytest.importorskip("opentelemetry.exporter.otlp.proto.http.trace_exporter")
-    wire = pytest.importorskip("opentelemetry.proto.collector.trace.v1.trace_service_pb2")
+    from opentelemetry.proto.collector.trace.v1 import trace_service_pb2 as wire
+
     log = tmp_path / "spans"
     with receiver(log) as port:
         settings = {"traces": f"http://127.0.0.1:{port}", "model": [f"{upstream.url}#gpt-test"], "preset": "rolling"}

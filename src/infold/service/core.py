@@ -15,7 +15,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
 from infold.chat import Chat
-from infold.errors import NotFoundError
+from infold.errors import DatabaseBusyError, NotFoundError
 from infold.folding.extractive import extract
 from infold.ledger.addresses import is_postgres
 from infold.ledger.rows import Event
@@ -114,6 +114,17 @@ class Service:
         """The same for whoever wants to know what becomes of it after giving up on it."""
         return self._threads.submit(work, *args, **kwargs)
 
+    async def run_in_time(self, work: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
+        """The same for a request of the API, which has nothing to answer without the database."""
+        patience = self.settings.api_timeout
+        try:
+            with self.breaker.watching():
+                async with asyncio.timeout(patience):
+                    return await self.run(work, *args, **kwargs)
+        except TimeoutError:
+            told = f"the database did not answer within {patience:g} s; what was asked for may still be done"
+            raise DatabaseBusyError(told) from None
+
     async def run_slowly(self, work: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
         """The same for what may take long, such as a model's answer: it keeps no quick request waiting."""
         loop = asyncio.get_running_loop()
@@ -181,14 +192,12 @@ class Desk:
     async def run(self, work: Callable[[Memory], T], *, slow: bool = False) -> T:
         """Do something with the tenant's memory."""
         service = self.service
-        with service.breaker.watching():
-            return await (service.run_slowly if slow else service.run)(work, self.memory)
+        return await (service.run_slowly if slow else service.run_in_time)(work, self.memory)
 
     async def with_chat(self, id: str, work: Callable[[Chat], T], *, slow: bool = False) -> T:
         """Do something with a chat that is there."""
         service = self.service
-        with service.breaker.watching():
-            return await (service.run_slowly if slow else service.run)(self._with_chat, id, work)
+        return await (service.run_slowly if slow else service.run_in_time)(self._with_chat, id, work)
 
     def _with_chat(self, id: str, work: Callable[[Chat], T]) -> T:
         chat, cached = self.service.find_chat(self.memory, self._tenant, id)

@@ -68,7 +68,7 @@ async def _once(request: Request, token: str, handle: Handler) -> Response:
     body = await request.body()
     asked = f"{request.method} {request.url.path}?{request.url.query}\0".encode() + body
     fingerprint = hashlib.sha256(asked).digest()
-    known = await service.run(_reserve, desk, token, fingerprint)
+    known = await service.run_in_time(_reserve, desk, token, fingerprint)
     if known is not None:
         if known.fingerprint != fingerprint:
             raise Problem(
@@ -82,15 +82,15 @@ async def _once(request: Request, token: str, handle: Handler) -> Response:
     try:
         answer = await _answer(request, handle)
     except Exception:
-        await service.run(_release, desk, token)
+        await service.run_in_time(_release, desk, token)
         raise
     finally:
         alive.cancel()
     if answer.status_code < 500:
         kept = {name: answer.headers[name] for name in _HEADERS if name in answer.headers}
-        await service.run(_keep, desk, token, answer.status_code, kept, bytes(answer.body))
+        await service.run_in_time(_keep, desk, token, answer.status_code, kept, bytes(answer.body))
     else:
-        await service.run(_release, desk, token)
+        await service.run_in_time(_release, desk, token)
     return answer
 
 
@@ -126,7 +126,7 @@ async def _show_life(desk: Desk, token: str) -> None:
     while True:
         await asyncio.sleep(_ALIVE)
         with suppress(InfoldError):
-            await desk.service.run(_renew, desk, token)
+            await desk.service.run_in_time(_renew, desk, token)
 
 
 def _renew(desk: Desk, token: str) -> None:

@@ -107,6 +107,12 @@ class ServiceSettings:
         "INFOLD_MEMORY_TIMEOUT",
         meaning="seconds to wait for memory; then a request is forwarded without it",
     )
+    api_timeout: float = _setting(
+        60.0,
+        number(0, above=True),
+        "INFOLD_API_TIMEOUT",
+        meaning="seconds to wait for the database in a request of the API; then it is answered with 503",
+    )
     grace: float = _setting(30.0, number(0), "INFOLD_GRACE", meaning="seconds to finish replies and folds at the end")
     retention_days: int = _setting(
         30,

@@ -241,7 +241,7 @@ def tracing(settings: ServiceSettings) -> Tracing:
     try:
         from opentelemetry.sdk.trace.export import BatchSpanProcessor, ConsoleSpanExporter, SimpleSpanProcessor
     except ImportError:
-        log.warning("no traces: opentelemetry-sdk is not installed (pip install opentelemetry-sdk)")
+        log.warning("no traces: opentelemetry-sdk is not installed (pip install 'infold[traces]')")
         return Tracing()
     if settings.traces == "console":
         return Tracing(SimpleSpanProcessor(ConsoleSpanExporter(out=sys.stderr)))
@@ -250,6 +250,6 @@ def tracing(settings: ServiceSettings) -> Tracing:
     except ImportError:
         raise ConfigError(
             f"traces ({settings.origin('traces')}) is {settings.traces}, but the exporter is missing; "
-            "install it with: pip install opentelemetry-exporter-otlp-proto-http, or use traces=console"
+            "install it with: pip install 'infold[traces]', or use traces=console"
         ) from None
     return Tracing(BatchSpanProcessor(OTLPSpanExporter(endpoint=settings.traces)))

@@ -54,7 +54,7 @@ async def metrics(request: Request) -> Response:
     service: Service = request.app.state.service
     if request.client is None or not is_loopback(request.client.host):
         key = given_key(request.headers)
-        principal = await service.run(service.keys.find, key)
+        principal = await service.run_in_time(service.keys.find, key)
         if principal is None:
             raise unauthorized(key)
         if not principal.may("admin"):
