@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import logging
 from collections.abc import Callable, Iterable, Sequence
@@ -74,7 +75,7 @@ def note_facts(connection: Connection, key: int, statements: Iterable[Statement]
         if row is None:
             _insert_fact(connection, chat=key, digest=statement.digest, **_columns(statement))
             continue
-        known = _statement(row[1:])
+        known = _statement(tuple(row[1:]))
         (joined,) = merged([known, statement]) if known else (statement,)
         if joined != known:
             _rewrite(connection, row[0], _columns(joined))
@@ -99,7 +100,8 @@ def _sealed(columns: dict[str, Any]) -> dict[str, Any]:
     return {**columns, "seal": seal(columns[name] for name in _SEALED)}
 
 
-def _statement(row: Sequence[Any]) -> Statement | None:
+@functools.lru_cache(maxsize=2048)
+def _statement(row: tuple[Any, ...]) -> Statement | None:
     digest, text, kind, subject, attribute, value, quote, confidence, replaces, speaker, sayings, sealed, chat = row
     try:
         said = tuple(Saying(int(at), chat, int(seq), id, who) for at, seq, id, who in json.loads(sayings))
@@ -141,7 +143,7 @@ def _checked(rows: Iterable[Sequence[Any]]) -> tuple[list[Statement], list[Damag
     found: list[Statement] = []
     damaged: list[Damaged] = []
     for row in rows:
-        statement = _statement(row)
+        statement = _statement(tuple(row))
         if statement is None:
             damaged.append((row[-1], row[0]))
             log.warning("a fact of chat %s is damaged; it is left out until it is read again from its message", row[-1])

@@ -123,8 +123,8 @@ class Exchange:
                     self._metrics.first_byte(self._name, time.perf_counter() - self._began)
                     await send({"type": "http.response.start", "status": response.status, "headers": kept})
                     first = False
-                reader.feed(chunk)
                 await send({"type": "http.response.body", "body": chunk, "more_body": True})
+                reader.feed(chunk)
             if first:
                 await send({"type": "http.response.start", "status": response.status, "headers": kept})
             await send({"type": "http.response.body", "body": b"", "more_body": False})

@@ -46,9 +46,12 @@ class Gate:
 
         try:
             try:
+                app = self._app
                 if scope["path"].startswith("/v1/"):
                     receive = await self._let_in(scope, receive)
-                await self._app(scope, receive, noted)
+                    # Most requests are for the proxy, which needs no router to be found, nor what stands before one.
+                    app = self._service.proxy.app(scope) or app
+                await app(scope, receive, noted)
             except Problem as problem:  # only those of the gate itself come here
                 await problem.response()(scope, receive, noted)
             except InfoldError as error:

@@ -45,7 +45,7 @@ from infold.tokens import count_cached, tools_tokens
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
-    from starlette.types import Receive, Scope, Send
+    from starlette.types import ASGIApp, Receive, Scope, Send
 
     from infold.chat import Chat
     from infold.memory import Memory
@@ -68,7 +68,9 @@ def mount(app: FastAPI, service: Service) -> None:
     """Add the routes of the providers' APIs to the service."""
     proxy = Proxy(service)
     for api in APIS.values():
-        app.router.routes.append(Route(api.path, _Endpoint(proxy, api), methods=["POST"]))
+        route = Route(api.path, _Endpoint(proxy, api), methods=["POST"])
+        app.router.routes.append(route)
+        proxy.routes[api.path] = route
     for path, methods in (
         ("/v1/models", ["GET"]),
         ("/v1/models/{name:path}", ["GET"]),
@@ -96,6 +98,8 @@ class Proxy:
     def __init__(self, service: Service) -> None:
         self._service = service
         self._client: aiohttp.ClientSession | None = None
+        self.routes: dict[str, Route] = {}
+        """By path, those that memory belongs to."""
         self._settling: dict[asyncio.Task[None], str] = {}
         """Replies that are being kept, and the scope of their chats."""
         self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
@@ -105,6 +109,13 @@ class Proxy:
         self._untold: dict[tuple[str, str], str] = {}
         """Chats, with their tenants, that a request went without, and why."""
         self._telling: asyncio.Task[None] | None = None
+
+    def app(self, scope: Scope) -> ASGIApp | None:
+        """What answers a request, if that needs memory."""
+        route = self.routes.get(scope["path"]) if scope["method"] == "POST" else None
+        if route is not None:
+            scope["route"] = route  # as a router would tell it
+        return route and route.app
 
     def open(self) -> None:
         """Make the connections to the upstream; in the event loop that will use them."""
