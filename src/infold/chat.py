@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
+from functools import partial
 from typing import TYPE_CHECKING, Any, overload
 
 from infold import formats, reports
@@ -27,6 +28,7 @@ from infold.errors import (
 from infold.failpoints import reach
 from infold.fitting import assemble_for
 from infold.folder import fold_instantly
+from infold.folding.extractive import extract
 from infold.forgetting import Receipt, forget_copies, forget_messages
 from infold.ledger import journal, store
 from infold.ledger.calls import all_calls
@@ -37,6 +39,7 @@ from infold.marks import REMOVED, UNREADABLE
 from infold.messages import Message
 from infold.noting import catch_up
 from infold.policy import Policy
+from infold.quiet import quiet
 from infold.records import SummaryRecord
 from infold.remembering import Remembering
 from infold.repairing import repair
@@ -180,7 +183,15 @@ class Chat(Remembering, Changing):
             self._rewriter.resume(state)
         if events:
             self._index(state)
+        if state.row.cursor:  # one that is folded
+            quiet.soon(partial(self._read_ahead, added))
         return added
+
+    def _read_ahead(self, messages: Sequence[Message]) -> None:
+        """Make what a fold, the bridge or recall will want of new messages."""
+        for message in messages:
+            extract(message)
+        self._memory.recaller.read_ahead(self._key)
 
     # Reading -------------------------------------------------------------------------------------------
 

@@ -18,6 +18,7 @@ from infold.ledger.query import Connection
 from infold.ledger.rows import ChatRow, Event
 from infold.messages import Message
 from infold.noting import repair
+from infold.quiet import quiet
 from infold.redaction import all_text, quotes, redacted, without_quotations
 from infold.refolding import first_that_read, refold
 
@@ -190,6 +191,7 @@ def _forget_cached(memory: Memory, key: int, chat: str) -> None:
     memory.answers.forget(chat)
     memory.knowledge.forget(key)
     memory.recaller.forget(key)
+    quiet.clear()
     forget_read()
     forget_bases()
     forget_evidence()

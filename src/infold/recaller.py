@@ -178,6 +178,12 @@ class Recaller:
         self._make_room()
         return kept.corpus
 
+    def read_ahead(self, key: int) -> None:
+        """Lay out what was said last in a chat that has been searched: it will be again."""
+        if key in self._chats:
+            with self._lock:
+                self._corpus(key)
+
     def _unpacked(self, data: bytes) -> Segment | None:
         from infold.recall.segment import Segment
 

@@ -79,7 +79,9 @@ class WordLlamaEmbedder:
         if fresh:
             known, vectors, middle = self._vocabulary
             alike = unit(self.embed(fresh) - middle)[:, : self._NUMBERS]
-            for word, values in zip(fresh, (vectors @ unit(alike).T).T.copy(), strict=True):  # quicker than the other way
+            for word, values in zip(
+                fresh, (vectors @ unit(alike).T).T.copy(), strict=True
+            ):  # quicker than the other way
                 close = np.flatnonzero(values > self._CLOSE)
                 close = close[np.argsort(-values[close], kind="stable")][: self._MOST]
                 self._found[word] = [(known[at], float(values[at])) for at in close]

@@ -1,0 +1,89 @@
+"""Messages are read, and laid out for recall, in the quiet after the turn that added them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+import pytest
+
+from infold import Memory
+from infold.folding import extractive
+from infold.quiet import _MOST, PAUSE, Quiet
+from tests.conftest import assistant, turn, user
+from tests.proxied import eventually
+
+
+class Clock:
+    now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def quiet(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> Quiet:
+    """Without its thread."""
+    monkeypatch.setattr(Quiet, "_run", lambda _: None)
+    return Quiet(clock)
+
+
+def test_nothing_is_done_while_turns_follow_each_other(quiet: Quiet, clock: Clock) -> None:
+    done: list[int] = []
+
+    def job(number: int) -> Callable[[], object]:
+        return lambda: done.append(number)
+
+    for number in range(3):
+        quiet.soon(job(number))
+        clock.now += PAUSE / 2
+        wait = quiet.step()
+        assert wait is not None
+        assert 0 < wait <= PAUSE
+    assert done == []
+    clock.now += PAUSE
+    assert [quiet.step() for _ in range(2)] == [0.0, 0.0]
+    quiet.soon(job(3))  # and somebody is at work again
+    assert quiet.step() == pytest.approx(PAUSE)
+    clock.now += PAUSE
+    assert [quiet.step() for _ in range(3)] == [0.0, 0.0, None]
+    assert done == [0, 1, 2, 3]
+
+
+def test_a_job_that_fails_is_left_and_the_oldest_give_way(quiet: Quiet, clock: Clock) -> None:
+    done: list[int] = []
+
+    def fail() -> None:
+        raise ValueError("no")
+
+    quiet.soon(partial(done.append, -1))
+    for number in range(_MOST):
+        quiet.soon(partial(done.append, number) if number % 2 else fail)
+    clock.now += 1
+    while quiet.step() is not None:
+        pass
+    assert done == [*range(1, _MOST, 2)]
+    quiet.soon(fail)
+    quiet.clear()
+    assert quiet.step() is None
+
+
+def test_messages_of_a_chat_that_is_folded_are_read_before_anybody_asks(memory: Memory) -> None:
+    chat = memory.chat("a", context_window=2000)
+    for number in range(60):
+        chat.add([*turn(number)])
+    assert chat.memory.cursor
+    chat.context("What did I say about my sister?")
+    extractive.forget_read()
+    added = chat.add([user("My sister Marta moved to Porto in May."), assistant("Good to know.")])
+    assert isinstance(added, list)
+
+    def read() -> set[object]:
+        return {key[-1] for key in [*extractive._read]}
+
+    eventually(read, lambda found: {message.text for message in added} <= found)
