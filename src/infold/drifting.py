@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from infold.folding.extractive import extract
+from infold.folding.across import REACH
 from infold.folding.likeness import alike, words
 from infold.folding.merge import fold_extractive
 from infold.items import Item, render
@@ -45,6 +45,8 @@ class Slice:
     """A fold with what it read and wrote."""
 
     fold: FoldRow
+    before: tuple[Message, ...]
+    """What was said right before its messages."""
     messages: tuple[Message, ...]
     written: tuple[Item, ...]
 
@@ -55,10 +57,15 @@ def slices(connection: Connection, state: State) -> list[Slice]:
     wrote: dict[int, list[Item]] = {}
     for item, _ in fold_rows.all_items(connection, key):
         wrote.setdefault(item.fold, []).append(item)
+
+    def between(first: int, last: int) -> tuple[Message, ...]:
+        return tuple(store.messages_between(connection, key, first, last))
+
     found = [
         Slice(
             fold,
-            tuple(store.messages_between(connection, key, fold.first_seq or 1, fold.last_seq or 0)),
+            between((fold.first_seq or 1) - REACH, (fold.first_seq or 1) - 1),
+            between(fold.first_seq or 1, fold.last_seq or 0),
             tuple(wrote.get(fold.n, ())),
         )
         for fold in fold_rows.all_folds(connection, key)
@@ -78,8 +85,7 @@ def drift(chat: str, found: Slice, policy: Policy, authors: Sequence[Author]) ->
 
 
 def _again(chat: str, found: Slice, policy: Policy, authors: Sequence[Author]) -> tuple[Item, ...]:
+    job = Job((), (), found.messages, policy, found.fold.n, found.fold.depth, found.before)
     if not authors:
-        statements = [one for message in found.messages for one in extract(message)]
-        return fold_extractive((), statements, policy, found.fold.n).items
-    job = Job((), (), found.messages, policy, found.fold.n, found.fold.depth)
+        return fold_extractive((), job.read(job.messages), policy, job.fold).items
     return tuple(Writer(chat, authors, Answers(), lambda: None).write(job, Log()).items)

@@ -10,7 +10,7 @@ from typing import Any
 
 from infold.committing import EXTRACTIVE, SUMMARIZER, Clockwork, LostRaceError, commit, noted
 from infold.facts import KINDS
-from infold.folding.extractive import extract
+from infold.folding.across import REACH, extract_all, extract_each
 from infold.folding.merge import Change, fold_extractive, fold_text, rebuild, roll_up
 from infold.items import LEAF, Candidate, Item
 from infold.layers import difference, is_kept, nominal, own_summary, without_outdated
@@ -19,7 +19,7 @@ from infold.ledger import calls as store_calls
 from infold.ledger.erasure import last_forgetting
 from infold.ledger.query import Connection
 from infold.ledger.rows import Event
-from infold.noting import catch_up, note_written
+from infold.noting import catch_up, earlier, note_written
 from infold.policy import Policy
 from infold.rendering import memory_tokens
 from infold.state import State
@@ -62,7 +62,8 @@ def fold_instantly(
     read: list[list[Candidate]] = []
 
     def propose(cut: int) -> Change:
-        read.extend(extract(message) for message in state.messages[len(read) : cut])
+        if cut > len(read):
+            read[:] = extract_each(state.messages[:cut], earlier(connection, state.row.key))
         found = [candidate for candidates in read[:cut] for candidate in candidates]
         return fold_extractive(state.items, found, policy, state.row.folds + 1)
 
@@ -98,7 +99,8 @@ def duplicate(connection: Connection, state: State, found: Sequence[Candidate]) 
     begins = nominal(text)
     for n, first, last in fold_rows.folds_that_begin(connection, state.row.key, begins):
         messages = store.messages_between(connection, state.row.key, first, last)
-        if is_kept(text, own_summary([one for m in messages for one in extract(m)], policy), state.items):
+        found = extract_all(messages, earlier(connection, state.row.key))
+        if is_kept(text, own_summary(found, policy), state.items):
             return {"duplicate_of": n}, begins
     return {}, begins
 
@@ -108,12 +110,13 @@ def request(connection: Connection, state: State, plan: Plan) -> Request:
     replaced, first, parent = unwritten(connection, state)
     base = fold_rows.items_at(connection, state.row.key, replaced - 1) if replaced else state.items
     last = state.messages[plan.cut - 1].seq if plan.cut else state.row.cursor
-    messages = store.messages_between(connection, state.row.key, first, last)
+    messages = store.messages_between(connection, state.row.key, first - REACH, last)
+    before, messages = [m for m in messages if m.seq < first], [m for m in messages if m.seq >= first]
     # As deep as the first fold it replaces: the same messages are the same request, however often they were folded since.
     depth = next((fold.depth for fold in state.records if fold.n == replaced), state.depth + 1)
     if not messages and _worn(state.policy, base):
         base = rebuild(base, fold_rows.leaves(connection, state.row.key), state.policy, state.row.folds + 1)
-    job = Job(base, state.pins, tuple(messages), state.policy, state.row.folds + 1, depth)
+    job = Job(base, state.pins, tuple(messages), state.policy, state.row.folds + 1, depth, tuple(before))
     return Request(job, first, last, replaced, parent, state.row.version, last_forgetting(connection, state.row.key))
 
 
@@ -189,7 +192,7 @@ def fold_written(
         events += told
     if last < cursor:  # folded meanwhile, or beyond what could be read: stays folded, extractively
         rest = store.messages_between(connection, key, last + 1, cursor)
-        found = [candidate for message in rest for candidate in extract(message)]
+        found = extract_all(rest, earlier(connection, key))
         change = fold_extractive(state.items, found, state.policy, state.row.folds + 1)
         state, told = commit(
             connection, state, change, plan.reason, state.marks, clock,

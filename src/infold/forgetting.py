@@ -17,7 +17,7 @@ from infold.ledger import derived, erasure, fold_rows, journal, store
 from infold.ledger.query import Connection
 from infold.ledger.rows import ChatRow, Event
 from infold.messages import Message
-from infold.noting import repair
+from infold.noting import renote_after, repair
 from infold.quiet import quiet
 from infold.redaction import all_text, quotes, redacted, without_quotations
 from infold.refolding import first_that_read, refold
@@ -123,6 +123,7 @@ def _forget(memory: Memory, connection: Connection, state: State, gone: Sequence
     for pin in pins:
         journal.delete_pin(connection, key, pin.id)
     mentions = erasure.delete_mentions_at(connection, key, seqs)
+    renote_after(connection, state.row, seqs)
     blocks = erasure.delete_blocks_of(connection, key, seqs)
     events = erasure.change_events(connection, key, without_quotations)
     folds = fold_rows.all_folds(connection, key)

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from infold import entities, facts
-from infold.folding.extractive import extract
+from infold.folding.across import REACH, Earlier, extract_each
 from infold.folding.likeness import alike, words
 from infold.items import Candidate, Item
 from infold.ledger import derived, store
 from infold.ledger.erasure import delete_mentions_at
 from infold.ledger.query import Connection
+from infold.ledger.rows import ChatRow
 from infold.marks import REMOVED, UNREADABLE
 from infold.messages import Message
 
@@ -19,24 +20,28 @@ BATCH = 256
 _KIND = {"facts": "fact", "goals": "goal", "decisions": "decision", "open": "commitment", "artifacts": "artifact"}
 
 
+def earlier(connection: Connection, key: int) -> Earlier:
+    """What comes before a message of a chat, read only where a message does not tell whom it speaks of."""
+    return lambda seq: store.messages_between(connection, key, seq - REACH, seq - 1)
+
+
 def note(connection: Connection, key: int, chat: str, messages: Sequence[Message]) -> None:
     """Note what some messages state, and what they say of entities."""
     note_facts(connection, key, chat, messages)
-    for message in messages:
-        note_mentions(connection, key, chat, message)
+    note_mentions(connection, key, chat, messages)
     if messages:
         derived.set_read_to(connection, key, messages[-1].seq)
 
 
-def note_mentions(connection: Connection, key: int, chat: str, message: Message) -> None:
-    """Note what a message says of entities."""
-    derived.note_mentions(connection, key, None, entities.read(message, extract(message), chat))
+def note_mentions(connection: Connection, key: int, chat: str, messages: Sequence[Message]) -> None:
+    """Note what some messages say of entities."""
+    for message, found in zip(messages, extract_each(messages, earlier(connection, key)), strict=True):
+        derived.note_mentions(connection, key, None, entities.read(message, found, chat))
 
 
 def note_facts(connection: Connection, key: int, chat: str, messages: Sequence[Message]) -> None:
     """Note what some messages state; of what is noted already, nothing changes."""
-    for message in messages:
-        found = extract(message)
+    for message, found in zip(messages, extract_each(messages, earlier(connection, key)), strict=True):
         if found:
             derived.note_facts(connection, key, facts.read(message, found, chat))
 
@@ -46,12 +51,13 @@ def note_written(
 ) -> None:
     """Note what a model's lines state beyond what was read from their messages without it."""
     by_seq = {message.seq: message for message in messages}
+    read = dict(zip(by_seq, extract_each(messages, earlier(connection, key)), strict=True))
     for item in items:
         message = by_seq.get(item.sources[-1]) if item.sources else None
         if message is None or not item.rewrites or item.section not in _KIND:
             continue
         said = words(item.text)
-        if any(alike(said, words(known.text)) for known in extract(message)):
+        if any(alike(said, words(known.text)) for known in read[message.seq]):
             continue
         line = Candidate(
             item.section, item.text, item.sources, confidence=item.confidence, kind=_KIND[item.section], said=item.text
@@ -76,6 +82,19 @@ def rewound(connection: Connection, key: int, chat: str, cursor: int) -> None:
     derived.set_read_to(connection, key, min(upto, cursor))
 
 
+def renote_after(connection: Connection, row: ChatRow, seqs: Sequence[int]) -> None:
+    """Note again what is said of entities by the messages after some that changed: their names may come from those."""
+    after = {seq + more for seq in seqs for more in range(1, REACH + 1)}.difference(seqs)
+    _mentions_again(connection, row, [seq for seq in after if seq <= row.read_to])
+
+
+def _mentions_again(connection: Connection, row: ChatRow, seqs: Sequence[int]) -> None:
+    messages = store.messages_at(connection, row.key, sorted(seqs))
+    again = [message for message in messages if message.content not in (REMOVED, UNREADABLE)]
+    delete_mentions_at(connection, row.key, [message.seq for message in again])
+    note_mentions(connection, row.key, row.id, again)
+
+
 def repair(connection: Connection, damaged: Sequence[derived.Damaged]) -> None:
     """Read facts and mentions of chats with damaged rows again from their messages."""
     for chat in dict.fromkeys(chat for chat, _ in damaged):
@@ -87,9 +106,7 @@ def repair(connection: Connection, damaged: Sequence[derived.Damaged]) -> None:
         for first in range(1, row.read_to + 1 if facts_of else 1, BATCH):
             last = min(row.read_to, first + BATCH - 1)
             note_facts(connection, row.key, chat, store.messages_between(connection, row.key, first, last))
-        seqs = sorted({which for of, which in damaged if of == chat and isinstance(which, int)})
-        again = [m for m in store.messages_at(connection, row.key, seqs) if m.content not in (REMOVED, UNREADABLE)]
-        delete_mentions_at(connection, row.key, [message.seq for message in again])
-        for message in again:
-            note_mentions(connection, row.key, chat, message)
+        _mentions_again(
+            connection, row, list({which for of, which in damaged if of == chat and isinstance(which, int)})
+        )
         store.bump(connection, row.key)

@@ -8,14 +8,14 @@ from typing import Any
 
 from infold.committing import EXTRACTIVE, GENESIS, Clockwork, fold_hash, noted, sources_hash
 from infold.folder import duplicate, rolled_up
-from infold.folding.extractive import extract
+from infold.folding.across import extract_all
 from infold.folding.merge import Change, fold_extractive
 from infold.items import total_tokens
 from infold.ledger import derived, fold_rows, store
 from infold.ledger.query import Connection
 from infold.ledger.rows import FoldRow
 from infold.messages import Message, canonical_json
-from infold.noting import note_facts
+from infold.noting import earlier, note_facts
 from infold.state import State
 
 
@@ -83,7 +83,7 @@ class _Work:
     def base(self, old: FoldRow, messages: Sequence[Message]) -> None:
         """Fold the messages of a fold again."""
         state, policy = self.state, self.state.policy
-        found = [candidate for message in messages for candidate in extract(message)]
+        found = extract_all(messages, earlier(self._connection, state.row.key))
         notes, begins = duplicate(self._connection, state, found)
         number, items = state.row.folds + 1, state.items
         change = Change((), (), items) if notes else fold_extractive(items, found, policy, number)

@@ -10,7 +10,7 @@ from typing import Any
 
 from infold.authors import Author
 from infold.errors import sanitized
-from infold.folding.extractive import extract
+from infold.folding.across import REACH, extract_all
 from infold.folding.gate import Verdict, judge, prepare
 from infold.folding.merge import fold_extractive, fold_text
 from infold.folding.prompting import ITEMS, RECORD, TURNS, AnswerError, Proposal, Task, passes, prompts
@@ -56,6 +56,16 @@ class Job:
     fold: int
     """Number of the fold to come."""
     depth: int
+    before: tuple[Message, ...] = ()
+    """What was said right before the messages."""
+
+    def read(self, part: Sequence[Message]) -> list[Candidate]:
+        """What some of the messages state."""
+
+        def earlier(seq: int) -> list[Message]:
+            return [one for one in (*self.before, *self.messages) if seq - REACH <= one.seq < seq]
+
+        return extract_all(part, earlier)
 
     @property
     def asks(self) -> bool:
@@ -188,7 +198,7 @@ class Writer:
             _LAYOUTS.get(policy.name, ITEMS),
             sum(message.tokens for message in part),
         )
-        found = [candidate for message in part for candidate in extract(message)]
+        found = job.read(part)
         free = [author for author in self._authors if author.available]
         left = [author for author in free if not self._answers.refused(self._chat, author.label, task.key)]
         failure: Exception = NobodyLeftError("no summarizer can be asked at the moment", refused=bool(free))
@@ -275,7 +285,7 @@ def _is_refused(error: Exception) -> bool:
 
 def _extracted(job: Job, part: tuple[Message, ...], written: Written) -> None:
     """Fold a pass extractively, as a part of a fold that others write."""
-    found = [candidate for message in part for candidate in extract(message)]
+    found = job.read(part)
     written.items = fold_extractive(written.items, found, job.policy, job.fold).items
     written.last = part[-1].seq
     written.extracted.append((part[0].seq, part[-1].seq))

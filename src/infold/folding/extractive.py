@@ -90,11 +90,21 @@ def _extract(message: Message) -> list[Candidate]:
             return []
         return [Candidate("artifacts", line, sources, confidence=TOOL_CONFIDENCE, kind="artifact")]
     reader = _Reader(message, sources)
-    for sentence in _joined(sentences(clean(without_own(message.text)[:READ_CHARS]))):
+    for sentence in sentences_of(message):
         reader.read(sentence)
         if len(reader.found) >= MAX_ITEMS:
             break
     return reader.found
+
+
+def sentences_of(message: Message) -> list[str]:
+    """The sentences of a message as they are read, one by one."""
+    return _joined(sentences(clean(without_own(message.text)[:READ_CHARS])))
+
+
+def speaker_of(message: Message) -> str:
+    """How lines call the one who speaks."""
+    return message.name or "User" if message.role == "user" else "Assistant"
 
 
 def _joined(found: list[str]) -> list[str]:
@@ -125,7 +135,7 @@ class _Reader:
 
     def __init__(self, message: Message, sources: tuple[int, ...]) -> None:
         self.by_user = message.role == "user"
-        self.speaker = message.name or "User" if self.by_user else "Assistant"
+        self.speaker = speaker_of(message)
         self.listener = "Assistant" if self.by_user else "User"
         self.at = message.created_at
         self.sources = sources
@@ -200,9 +210,9 @@ class _Reader:
             section = "goals" if reading.weight("preference") >= 3 else "facts"
         elif reading.kind == "decision" and not gone and self.kept == previous and self._last_is("decisions"):
             line = shorten(f"{self.found.pop().text}; {line}", f"{previous} {sentence}")  # two sentences, one decision
-        line = named(line, sentence, self.before, self.speaker)
-        if reading.kind not in ("reversal", "decision"):  # whose "it" is what was decided about
-            line = thing_named(line, self.before, self.speaker)
+        line, unnamed = named(line, sentence, self.before, self.speaker)
+        if not unnamed and reading.kind not in ("reversal", "decision"):  # whose "it" is what was decided about
+            line, unnamed = thing_named(line, self.before, self.speaker)
         self.kept = self.previous
         may_doubt = not gone and reading.kind not in ("commitment", "question")
         doubts = may_doubt and (not reading.steady or bygone(sentence) or anew(sentence))
@@ -216,6 +226,7 @@ class _Reader:
             1 / (1 + math.exp(-reading.value / 2)),
             reading.tentative,
             sentence[:_REMEMBERED].lower() if doubts else "",
+            unnamed,
         )
 
     def _add(
@@ -229,13 +240,15 @@ class _Reader:
         confidence: float = 1.0,
         tentative: bool = False,
         doubts: str = "",
+        unnamed: bool = False,
     ) -> None:
         fact = kind in _LASTING
         self.found.append(
             Candidate(
-                section, line, self.sources, fact, gone, closes, confidence, tentative, doubts, kind=kind, said=said
+                section, line, self.sources, fact, gone, closes, confidence, tentative, doubts,
+                kind=kind, said=said, unnamed=unnamed,
             )
-        )
+        )  # fmt: skip
 
     def _close(self, sentence: str) -> None:
         said = " ".join(sorted(words(sentence) - GENERIC)[:16])

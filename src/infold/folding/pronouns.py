@@ -1,7 +1,7 @@
 """Who or what a line means by "she", "he", "it" or "they", where only one can be meant. Pure.
 
-The name comes from the words right before: the same sentence, or the two sentences before it. Where two could be meant, or
-nobody is known for sure, a line stays as it is.
+The name comes from the words right before: the same sentence, or the two sentences before it; `across` looks for it in
+earlier messages. Where two could be meant, or nobody is known for sure, a line stays as it is.
 """
 
 from __future__ import annotations
@@ -78,41 +78,83 @@ _MEANS_NOTHING = re.compile(
 )
 
 
-def named(line: str, said: str, before: Sequence[str], speaker: str) -> str:
-    """A line with the name of whom its first pronoun means, where that is clear.
+def named(line: str, said: str, before: Sequence[str], speaker: str) -> tuple[str, bool]:
+    """A line with the name of whom its first pronoun means, where that is clear; and whether nobody was named so far, so that
+    an earlier message may tell.
 
     `said` is the sentence it was made of, `before` what was said right before it.
     """
+    pronoun = unnamed(line, speaker)
+    if pronoun is None:
+        return line, False
+    own = _ANY.search(said)
+    people = people_in((*before[-2:], said[: own.start()] if own else said), pronoun, speaker)
+    if people and len(people) == 1:
+        return put(line, pronoun, *people.values()), False
+    return line, people == {} and len(before) < 2
+
+
+def unnamed(line: str, speaker: str) -> re.Match[str] | None:
+    """The first pronoun of a line, where the line names nobody before it."""
     pronoun = _FIRST.match(line) or (_ANY.search(line) if line.startswith((f"{speaker} ", "Remind ")) else None)
     if pronoun is None:
-        return line
+        return None
     head = line[: pronoun.start("pronoun")]
-    if _SOMEBODY.search(head) or _names(head, speaker):
-        return line  # it names somebody already
-    own = _ANY.search(said)
+    return None if _SOMEBODY.search(head) or names_in(head, speaker) else pronoun
+
+
+def people_in(texts: Sequence[str], pronoun: re.Match[str], speaker: str) -> dict[str, str] | None:
+    """Everybody whom a pronoun may mean among those that some texts speak of; None where that cannot be told."""
     found: dict[str, str] = {}
-    for text in (*before[-2:], said[: own.start()] if own else said):
+    for text in texts:
         people = _people(text, _WOMEN if pronoun["he"] else _MEN, speaker)
         if people is None:
-            return line
+            return None
         found |= people
-    return _put(line, pronoun, *found.values()) if len(found) == 1 else line
+    return found
 
 
-def thing_named(line: str, before: Sequence[str], speaker: str) -> str:
-    """A line with the name of what its "it" or "they" means, where that is clear."""
+def thing_named(line: str, before: Sequence[str], speaker: str) -> tuple[str, bool]:
+    """A line with the name of what its "it" or "they" means, where that is clear; and whether nothing was said before it."""
     pronoun = _IT.match(line)
-    if pronoun is None or not before or _MEANS_NOTHING.match(pronoun["rest"]):
-        return line
-    last = before[-1]
-    match = _SUBJECT.match(last) or _GOT.search(last)
-    if match is None or len(_THINGS.findall(last)) > 1 or _SOMEBODY.search(last) or _names(last, speaker):
-        return line
+    if pronoun is None or _MEANS_NOTHING.match(pronoun["rest"]):
+        return line, False
+    if not before:
+        return line, True
+    thing = thing_in(before[-1], pronoun, speaker)
+    return (put_thing(thing, pronoun) if thing else line), False
+
+
+def unnamed_thing(line: str) -> re.Match[str] | None:
+    """The "it" or "they" that a line begins with."""
+    return _IT.match(line)
+
+
+def thing_in(text: str, pronoun: re.Match[str], speaker: str) -> str:
+    """What a pronoun means of a text that speaks of one thing; empty where that cannot be told."""
+    match = _SUBJECT.match(text) or _GOT.search(text)
+    if match is None or len(_THINGS.findall(text)) > 1 or mentions_people(text, speaker):
+        return ""
     noun = match["thing"].rpartition(" ")[2]
     many = noun.endswith("s") and not noun.endswith(("ss", "us", "is"))
     if many != (pronoun["it"] == "They") or noun.endswith(("ing", "ed", "ly", "one", "thing")):
-        return line
-    return _begun("", _belonging(match["whose"], match["thing"], speaker), _written(pronoun["rest"]))
+        return ""
+    return _belonging(match["whose"], match["thing"], speaker)
+
+
+def mentions_things(text: str) -> bool:
+    """Whether a text speaks of anything that "it" could mean."""
+    return _THINGS.search(text) is not None
+
+
+def mentions_people(text: str, speaker: str) -> bool:
+    """Whether a text speaks of anybody, or of what may be somebody's name."""
+    return _SOMEBODY.search(text) is not None or bool(names_in(text, speaker))
+
+
+def roles_in(text: str) -> set[str]:
+    """What people are called in a text who are not named: "sister", "plumber"."""
+    return {role.lower() for role in _SOMEBODY.findall(text)}
 
 
 def _people(text: str, others: str, speaker: str) -> dict[str, str] | None:
@@ -126,7 +168,7 @@ def _people(text: str, others: str, speaker: str) -> dict[str, str] | None:
             continue
         name = match["name"] or _belonging(match["whose"], f"{match['more']}{role}", speaker)
         found[match["name"] or role] = name
-    for name, sure in _names(text, speaker).items():
+    for name, sure in names_in(text, speaker).items():
         if not sure:
             return None
         found[name] = name
@@ -137,7 +179,7 @@ def _belonging(whose: str, thing: str, speaker: str) -> str:
     return {"my": f"{speaker}'s ", "our": "our "}.get(whose.lower(), "the ") + thing
 
 
-def _names(text: str, speaker: str) -> dict[str, bool]:
+def names_in(text: str, speaker: str) -> dict[str, bool]:
     """Names that may be a person's, each with whether it can hardly be anything else."""
     introduced = {match["name"] for match in _PERSON.finditer(text)}
     found: dict[str, bool] = {}
@@ -158,7 +200,7 @@ def _names(text: str, speaker: str) -> dict[str, bool]:
     return found
 
 
-def _put(line: str, pronoun: re.Match[str], name: str) -> str:
+def put(line: str, pronoun: re.Match[str], name: str) -> str:
     """The line with a name in the pronoun's place."""
     word, rest = pronoun["pronoun"].lower(), line[pronoun.end("pronoun") :]
     if word in ("his", "hers") or (word == "her" and _OWNS.match(rest)):
@@ -166,6 +208,11 @@ def _put(line: str, pronoun: re.Match[str], name: str) -> str:
     elif word in ("he", "she"):
         rest = _written(rest)
     return _begun(line[: pronoun.start("pronoun")], name, rest)
+
+
+def put_thing(thing: str, pronoun: re.Match[str]) -> str:
+    """The line of a pronoun with a thing in its place."""
+    return _begun("", thing, _written(pronoun["rest"]))
 
 
 def _written(rest: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from infold.folding.extractive import extract
+from infold.folding.across import extract_all
 from infold.folding.likeness import words
 from infold.folding.merge import fold_extractive
 from infold.folding.telling import MAX_RUN
@@ -26,7 +26,7 @@ def summarize_memory(current_memory_summary: str, messages_to_summarize: Sequenc
         for at, line in enumerate(parse(current_memory_summary))
     ]
     messages = [m if isinstance(m, Message) else parse_message(m) for m in messages_to_summarize]
-    found = [candidate for message in messages for candidate in extract(message)]
+    found = extract_all(messages)
     pinned = [item for item in known if item.section == PINNED]  # not the fold's to touch
     rest = [item for item in known if item.section != PINNED]
     room = ROLLING.with_values({"summary_cap": max(16, ROLLING.summary_cap - block_tokens(pinned))})
