@@ -156,7 +156,7 @@ def talk() -> list[dict[str, Any]]:
         said += [
             user(f"My {who} {name} is visiting in week {at + 20}.", id=f"who{at}"),
             assistant("Lovely."),
-            user(f"{she} is allergic to peanuts, and must not eat plate {at}7.", id=f"what{at}"),
+            user(f"{she} will send the contract by {at + 11} June. {she} must not eat plate {at}7.", id=f"what{at}"),
             call(f"t{at}"),
             result(f"t{at}"),
             assistant("Noted."),
@@ -176,6 +176,7 @@ def remembered(buffer: int, at_once: bool = False) -> tuple[list[str], list[str]
                 chat.add(message)
         chat.fold()
         assert memory.verify().ok
+        assert not any(fold.drift for fold in chat.drift())
         lines = [f"{item.text} {item.sources}" for item in chat.memory.items]
         return sorted(lines), sorted(fact.text for fact in chat.facts())
 

@@ -63,14 +63,15 @@ def extract_all(messages: Sequence[Message], earlier: Earlier | None = None) -> 
     return [one for read in extract_each(messages, earlier) for one in read]
 
 
-def _before(messages: Sequence[Message], at: int, earlier: Earlier | None) -> list[Message]:
+def _before(messages: Sequence[Message], at: int, earlier: Earlier | None) -> Sequence[Message]:
     """What was said right before a message, oldest first."""
-    seq, near = messages[at].seq, list(messages[max(0, at - REACH) : at])
-    if earlier and seq and (len(near) < REACH or near[0].seq != seq - REACH):
-        near = list(earlier(seq))
-    if any(message.seq != (seq and seq - back) for back, message in enumerate(reversed(near), start=1)):
-        near = near[-1:] if near and near[-1].seq == seq - 1 else []
-    return near
+    seq, near = messages[at].seq, messages[max(0, at - REACH) : at]
+    if not seq:
+        return near
+    near = [message for message in near if message.seq >= seq - REACH]
+    if earlier and len(near) < REACH:
+        near = earlier(seq)
+    return near if near and near[-1].seq == seq - 1 else []
 
 
 def _explained(candidate: Candidate, message: Message, before: Sequence[Message]) -> Candidate:
