@@ -53,6 +53,9 @@ PEANUTS = "U: She is allergic to peanuts."
         (("U: My sister Marta is visiting next week.", "A: I hope Marta has a good trip.", PEANUTS), "Marta is allergic to peanuts"),
         ((VISIT, "A: I hope your sister has a good trip.", PEANUTS), "User's sister is allergic to peanuts"),
         ((VISIT, "A: Lovely! Does she have any allergies?", PEANUTS), "User's sister is allergic to peanuts"),
+        # Told of her for a while.
+        ((VISIT, "A: Lovely.", PEANUTS, "A: Noted.", "U: She prefers the morning train."), "User's sister prefers the morning train"),
+        ((VISIT, "U: She is 40.", "U: She is allergic to peanuts."), "User's sister is allergic to peanuts"),
         # Past a person who cannot be meant.
         (("U: My brother met Elif.", "A: Good.", "U: She prefers the window seat."), "Elif prefers the window seat"),
         # A user with a name.
@@ -62,6 +65,10 @@ PEANUTS = "U: She is allergic to peanuts."
         (("U: I talked to Marta.", "A: I will send her the contract on 8 June."), "Assistant will send Marta the contract on 2026-06-08"),
         (("A: Maren Voss has confirmed the flat.", "U: She is allergic to nuts and celery."), "Maren Voss is allergic to nuts and celery"),
         (("A: The plumber will come at nine.", "U: I owe him 240 euros."), "User owes the plumber 240 euros"),
+        # Somebody who is asked after, whoever asks.
+        (("A: And how's Gregor doing?", "U: He is allergic to dust."), "Gregor is allergic to dust"),
+        (("Noor: How is Benedita? Still with the bank?", "Tom: She is allergic to peanuts."), "Benedita is allergic to peanuts"),
+        (("Noor: What about Lucija?", "Tom: Well. She prefers the morning train."), "Lucija prefers the morning train"),
         # Things.
         (("U: The laptop arrived.", "A: Great!", "U: It must be returned by 12 June."), "Laptop must be returned by 12 June"),
         (("U: The tiles are here.", "U: They must be stored dry."), "Tiles must be stored dry"),
@@ -86,8 +93,12 @@ RETURN = "U: It must be returned by 12 June."
         (("U: I talked to Marta.", "A: I wrote to Elif.", PEANUTS), SHE),
         ((VISIT, "A: Your aunt will like that.", PEANUTS), SHE),
         ((VISIT, "A: I called Henrike.", PEANUTS), SHE),
+        (("U: My aunt called. It rained all day long. My sister is visiting next week.", "A: Your aunt will like that.", PEANUTS), SHE),
         (("U: I talked to Marta.", "U: Elif was here. She is allergic to peanuts."), "Elif is allergic to peanuts"),
         ((VISIT, "A: Nice.", "U: Rhubarb Crumble. She is allergic to peanuts."), SHE),
+        (("U: I talked to Marta.", "A: Okay.", "U: She is 40.", "A: I wrote to Elif.", PEANUTS), SHE),
+        (("U: I talked to Marta.", "A: I wrote to Elif.", "U: She is 40.", "A: Okay.", PEANUTS), SHE),
+        (("U: She is 40.", "A: I wrote to Elif.", PEANUTS), SHE),
         # Of another gender.
         (("U: My brother lives in Porto.", "A: Nice.", PEANUTS), SHE),
         ((VISIT, "U: He always prefers decaf coffee over tea."), "He always prefers decaf coffee over tea"),
@@ -109,6 +120,10 @@ RETURN = "U: It must be returned by 12 June."
         ((VISIT, "A: Lovely. Who else comes?", PEANUTS), SHE),
         ((VISIT, "T: 3 rows", PEANUTS), SHE),
         ((VISIT, "S: Answer briefly.", PEANUTS), SHE),
+        (("Noor: How are Benedita and Efua?", "Tom: She is allergic to peanuts."), SHE),
+        (("Noor: How is Benedita's mother?", "Tom: She is allergic to peanuts."), SHE),
+        (("Noor: My aunt is here. How is Benedita?", "Tom: She is allergic to peanuts."), SHE),
+        (("Noor: How is Benedita? I hope all is well in the old house.", "Tom: She is allergic to peanuts."), SHE),
         # Lists.
         (("U: Guests so far:\n- Marta, who is coming by train\n- Elif, who is coming by car", "A: Noted.", PEANUTS), SHE),
         # Things: two of them, none, of another number, or another one in between.
@@ -119,6 +134,7 @@ RETURN = "U: It must be returned by 12 June."
         (("U: The laptop arrived. We had lunch.", "A: Great!", RETURN), IT),
         (("U: The laptop arrived.", "A: Great!", "U: We had lunch with Marta. It must be returned by 12 June."), IT),
         (("A: My printer is here.", RETURN), IT),
+        (("U: The laptop arrived.", "U: It's my turn to book the dentist by 12 June."), "It's User's turn to book the dentist by 2026-06-12"),
     ],
 )  # fmt: skip
 def test_does_not_guess(turns: tuple[str, ...], line: str) -> None:

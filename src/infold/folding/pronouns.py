@@ -70,11 +70,12 @@ _IT = re.compile(
     r"|shouldn't|can't|cannot|can only|mustn't|won't|will|costs?|weighs?|expires?|belongs?|runs|uses|ships|arrives?|opens|closes|starts"
     r"|ends)\b|'s |'ll |'re ).*)"
 )
-# "It is clear that", "it was raining": nothing is meant.
+# "It is clear that", "it was raining", "it's my turn to": nothing is meant.
 _MEANS_NOTHING = re.compile(
     r"(?:'s| is| was| will be|'ll be)(?: \w+)? (?:that|to|clear|true|time|raining|snowing|cold|hot|worth|important|easy|hard|nice|good|better"
     r"|best|fine|ok|okay|up to|likely|possible|a (?:pity|shame|pleasure)|been|all|just|so|too|not|like|what|why|how|when|where|because"
-    r"|about|\w+day)\b"
+    r"|about|un\w+ (?:who|what|when|where|whether|if|how)|on [A-Z]\w+|[A-Z]\w+'s (?:turn|job|task|aim|goal|plan|dream|wish|ambition|intention)"
+    r"|\w+day)\b"
 )
 
 
