@@ -75,6 +75,8 @@ class Candidate:
     artifact; empty where nobody said."""
     said: str = ""
     """The sentence it was read from."""
+    beside: str = ""
+    """The sentence right before it."""
     unnamed: bool = False
     """Begins with a pronoun that nothing before it in the message explains."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from infold import entities, facts
 from infold.folding.across import REACH, Earlier, extract_each
@@ -25,23 +25,30 @@ def earlier(connection: Connection, key: int) -> Earlier:
     return lambda seq: store.messages_between(connection, key, seq - REACH, seq - 1)
 
 
+def _read(connection: Connection, key: int, messages: Sequence[Message]) -> Iterator[tuple[Message, list[Candidate]]]:
+    """Messages of a chat, each with what it states."""
+    return zip(messages, extract_each(messages, earlier(connection, key)), strict=True)
+
+
 def note(connection: Connection, key: int, chat: str, messages: Sequence[Message]) -> None:
     """Note what some messages state, and what they say of entities."""
-    note_facts(connection, key, chat, messages)
-    note_mentions(connection, key, chat, messages)
+    for message, found in _read(connection, key, messages):
+        if found:
+            derived.note_facts(connection, key, facts.read(message, found, chat))
+        derived.note_mentions(connection, key, None, entities.read(message, found, chat))
     if messages:
         derived.set_read_to(connection, key, messages[-1].seq)
 
 
 def note_mentions(connection: Connection, key: int, chat: str, messages: Sequence[Message]) -> None:
     """Note what some messages say of entities."""
-    for message, found in zip(messages, extract_each(messages, earlier(connection, key)), strict=True):
+    for message, found in _read(connection, key, messages):
         derived.note_mentions(connection, key, None, entities.read(message, found, chat))
 
 
 def note_facts(connection: Connection, key: int, chat: str, messages: Sequence[Message]) -> None:
     """Note what some messages state; of what is noted already, nothing changes."""
-    for message, found in zip(messages, extract_each(messages, earlier(connection, key)), strict=True):
+    for message, found in _read(connection, key, messages):
         if found:
             derived.note_facts(connection, key, facts.read(message, found, chat))
 
@@ -51,7 +58,7 @@ def note_written(
 ) -> None:
     """Note what a model's lines state beyond what was read from their messages without it."""
     by_seq = {message.seq: message for message in messages}
-    read = dict(zip(by_seq, extract_each(messages, earlier(connection, key)), strict=True))
+    read = {message.seq: found for message, found in _read(connection, key, messages)}
     for item in items:
         message = by_seq.get(item.sources[-1]) if item.sources else None
         if message is None or not item.rewrites or item.section not in _KIND:

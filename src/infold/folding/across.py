@@ -67,9 +67,9 @@ def extract_each(messages: Sequence[Message], earlier: Earlier | None = None) ->
     found: list[list[Candidate]] = []
     for at, message in enumerate(messages):
         read = extract(message)
-        if any(one.unnamed for one in read):
-            before = _before(messages, at, earlier)
-            read = [_explained(one, message, before) if one.unnamed else one for one in read]
+        for place, one in enumerate(read):
+            if one.unnamed:
+                read[place] = _explained(one, message, _before(messages, at, earlier))
         found.append(read)
     return found
 

@@ -246,7 +246,7 @@ class _Reader:
         self.found.append(
             Candidate(
                 section, line, self.sources, fact, gone, closes, confidence, tentative, doubts,
-                kind=kind, said=said, unnamed=unnamed,
+                kind=kind, said=said, beside=self.before[-1][:_REMEMBERED] if self.before else "", unnamed=unnamed,
             )
         )  # fmt: skip
 

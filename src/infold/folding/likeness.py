@@ -57,7 +57,7 @@ _IS = re.compile(
 )
 # "User raised User's budget to 600 euros" says what the budget is.
 _MOVED = re.compile(
-    r"^(?:\w+ )?(?:has |have |'ve )?(?:raised|lowered|cut|increased|moved|changed|set|reduced|extended|pushed|postponed|brought forward) ((?:user's |our |the |\w+'s )?[a-z][\w'-]*(?: [\w'-]+){0,2}?) to (.*)",
+    r"^(?:\w+ )?(?:has |have |'ve )?(?:had to )?(?:raised?|lower(?:ed)?|cut|increased?|moved?|changed?|set|reduced?|extend(?:ed)?|push(?:ed)?|postponed?|(?:bring|brought) forward) ((?:user's |our |the |\w+'s )?[a-z][\w'-]*(?: [\w'-]+){0,4}?) to (.*)",
     re.IGNORECASE,
 )
 _FIGURED = re.compile(r"(?:at |on |about |around |up to |max )?[$€£#]?\w*\d")
@@ -186,7 +186,7 @@ def _is_name(phrase: str) -> bool:
 
 
 _SEGMENT = re.compile(
-    r"(,|;|:| – | — | - | -> | → |\(|\)|\b(?:but|so(?! far)|and|hence|therefore|then|which|instead of|rather than|in favou?r of|over to|because|after all)\b)",
+    r"(,(?!\d)|;|:(?!\d)| – | — | - | -> | → |\(|\)|\b(?:but|so(?! far)|and|hence|therefore|then|which|instead of|rather than|in favou?r of|over to|because|after all)\b)",
     re.IGNORECASE,
 )
 _SPACES = re.compile(r"\s+(?=[\s,;:])")
@@ -196,6 +196,11 @@ _LINKS = frozenset(
     "replacing cancelled cancel remember about isn't wasn't is was are were out off dead gone earlier old previous "
     "original former the our my in place lieu and but so said beats".split()
 )
+
+
+def segments(text: str) -> list[str]:
+    """The parts of a line that say something each."""
+    return [part for part in _SEGMENT.split(text)[::2] if words(part)]
 
 
 def value_of(decision: str) -> frozenset[str]:

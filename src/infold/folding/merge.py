@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from infold.folding.cues import asks
 from infold.folding.draft import Draft
 from infold.folding.likeness import GENERIC, alike, figures, telling, words
-from infold.folding.overturning import Claim, doubted, overturned
+from infold.folding.overturning import Claim, displaced, doubted, overturned
 from infold.items import CLOSING, FACT, LEAF, LONG, PINNED, Candidate, Item, block_tokens, normal, render
 from infold.tokens import count, excerpt
 
@@ -129,6 +129,7 @@ def _absorb(draft: Draft, candidate: Candidate, layer: str) -> None:
     closed = may_close and _close(draft, said, candidate)
     if closed and (candidate.tentative or candidate.section == CLOSING):
         return
+    candidate = displaced(draft, candidate)
     if candidate.replaces:
         candidate = replace(candidate, text=overturned(draft, candidate))
     elif candidate.doubts:

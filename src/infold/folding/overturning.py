@@ -13,6 +13,7 @@ from infold.folding.likeness import (
     figures,
     nouns,
     pairs,
+    segments,
     subject,
     telling,
     topics,
@@ -24,6 +25,16 @@ from infold.folding.reversals import anew, bygone, outcome
 from infold.items import CLOSING, Candidate, Item
 
 _OVERTURNED = ("decisions", "goals", "facts", "artifacts", "open")
+_NOT_TOLD = GENERIC | words("chose chosen picked picking going goes gets getting want wants like taking booked")
+# What speaks against a thing.
+_AGAINST = re.compile(
+    r"\b(?:too(?= \w)|would|could|never|hat(?:es?|ed)|full|closed?|lost|ill|sick|flu|brok\w+|insane|madness|mad|costs?|price\w*|expensive|stuck|stolen|froze"
+    r"|overkill|stains?|crash\w*|kill\w*|tired|away|booked|busy|complain\w*|problems?|trouble|fail\w*|refus\w*|denied|forbid\w*|banned|allergic"
+    r"|rots?|leaks?|terrible|awful|horrible|ugly|boring|chaos|nightmare|impossible|quit|left|stopped|sold|ran out)\b"
+)
+_FIGURED = frozenset("is are be at to until from by on costs cost spend".split())
+_CHANGES = re.compile(r"\b(?:new|chang\w+|moved|switch\w+|updat\w+|tired of|too \w+|since)\b")
+_CHOOSING = frozenset(["decision", "reversal", "goal", "preference", "commitment"])
 _FEW = 4  # words that name one thing outright
 
 
@@ -45,8 +56,9 @@ class Claim:
     def of(cls, candidate: Candidate) -> Claim:
         text, decides = candidate.text, candidate.section == "decisions"
         subjects = _subjects(text) if decides else []
+        last = text.rpartition(", ")[2]  # "We moved house, User lives in Leipzig"
         return cls(
-            subject(text) if candidate.section != "open" else "",
+            subject(text) or subject(last) if candidate.section != "open" else "",
             words(about(text)) if decides else frozenset(),
             subjects,
             bool(figures(words(text).difference(*subjects))),
@@ -81,6 +93,73 @@ class Claim:
 def _subjects(text: str) -> list[frozenset[str]]:
     """What a text may be about, as far as that takes more than one word."""
     return [found for topic in topics(text) if len(found := words(topic) - GENERIC) > 1]
+
+
+def displaced(draft: Draft, candidate: Candidate) -> Candidate:
+    """A statement may say of something new what memory says of something else, which the message names apart: "Pine would
+    rot. We build the garden table out of ash." Or it says the same but for one word, and speaks of a change. What memory says
+    goes then."""
+    if candidate.section == CLOSING:
+        return candidate
+    mine = words(candidate.text) - GENERIC
+    if not any(map(draft.spread.get, mine)):
+        return candidate
+    said = mine | words(candidate.beside)
+    parts: list[str] = []
+    for id, item in list(draft.items.items()):
+        if mine.isdisjoint(draft.words[id]):
+            continue
+        told = draft.words[id] - _NOT_TOLD
+        if len(told) < 2 or len(told - said) > 1 or item.section not in _OVERTURNED:
+            continue
+        parts = parts or segments(candidate.text)
+        text = _in_its_place(candidate, parts, told, draft.words[id]) if told <= said else ""
+        text = text or next((part for part in parts if _but_for_one(part, item.text, candidate, parts)), "").strip()
+        if text:
+            draft.remove(id)
+            candidate = replace(candidate, text=text[:1].upper() + text[1:], replaces="", doubts="")
+            parts = []
+    return candidate
+
+
+def _in_its_place(candidate: Candidate, parts: list[str], told: frozenset[str], known: frozenset[str]) -> str:
+    """The part of a statement that says of something new what was said of another thing, where the rest names that."""
+    if candidate.section == "open":
+        return ""
+    _, at = max((len(words(part) & known), at) for at, part in enumerate(parts))
+    mine = words(parts[at])
+    shared, value = told & mine, told - mine
+    if not telling(value) or not telling(mine - known) or not (telling(shared) or len(shared) > 1):
+        return ""
+    others = [other for other in (*parts[:at], *parts[at + 1 :], candidate.beside) if words(other) & value]
+    if any(words(other) & shared for other in others):
+        return ""
+    beside = candidate.beside in others and _AGAINST.search(candidate.beside.lower()) is None
+    choosing = candidate.kind in _CHOOSING and not beside
+    return parts[at].strip() if choosing or any(map(bygone, others)) else ""
+
+
+def _but_for_one(part: str, text: str, candidate: Candidate, parts: list[str]) -> bool:
+    """Whether a part of a statement is an older line but for one word or date, and what is said beside it speaks of a change."""
+    new, old = part.lower().split(), text.lower().split()
+    start = next((at for at, (one, other) in enumerate(zip(new, old, strict=False)) if one != other), 0)
+    end = next((at for at, (one, other) in enumerate(zip(new[::-1], old[::-1], strict=False)) if one != other), 0)
+    gone, now = old[start : len(old) - end], new[start : len(new) - end]
+    if not (0 < len(gone) < 3 and 0 < len(now) < 3) or start + end < 3:
+        return False
+    old_value, value = words(" ".join(gone)), words(" ".join(now))
+    if figures(old_value) and (not start or old[start - 1] not in _FIGURED):  # room 11 and room 12 are two
+        return False
+    if bool(figures(old_value)) != bool(figures(value)) or not all(
+        telling(one) | figures(one) for one in (old_value, value)
+    ):
+        return False
+    beside = " ".join([candidate.beside, *(other for other in parts if other != part)]).lower()
+    if old_value & words(beside):
+        return True
+    return candidate.section != "open" and (
+        bool(candidate.doubts) or bygone(beside) or _CHANGES.search(beside) is not None or anew(part)
+    )
 
 
 def doubted(draft: Draft, candidate: Candidate) -> Candidate:
