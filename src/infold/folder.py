@@ -19,6 +19,7 @@ from infold.ledger import calls as store_calls
 from infold.ledger.erasure import last_forgetting
 from infold.ledger.query import Connection
 from infold.ledger.rows import Event
+from infold.messages import Message
 from infold.noting import catch_up, earlier, note_written
 from infold.policy import Policy
 from infold.rendering import memory_tokens
@@ -78,13 +79,14 @@ def fold_instantly(
         change = propose(plan.cut)
         if plan.reason != "tokens":
             break  # a chain's tail shrinks once
-    last = state.messages[plan.cut - 1].seq if plan.cut else 0
+    folded = state.messages[: plan.cut]
+    last = folded[-1].seq if folded else 0
     state, events = commit(
         connection, state, change, plan.reason, marks, clock, last=last, author=EXTRACTIVE, started=started,
-        turns=len(turns_of(state.messages[: plan.cut])), notes=notes, begins=begins,
+        turns=len(turns_of(folded)), notes=notes, begins=begins,
     )  # fmt: skip
     if last:
-        note_folded(connection, state)
+        note_folded(connection, state, folded)
     state, more = _roll_up(connection, state, clock)
     return state, [*events, *more]
 
@@ -207,10 +209,10 @@ def fold_written(
     return state, [*events, *more]
 
 
-def note_folded(connection: Connection, state: State) -> None:
+def note_folded(connection: Connection, state: State, folded: Sequence[Message] = ()) -> None:
     """Note the facts and entities of what was folded, unless an earlier version left too much: the background does that."""
     row = state.row
-    while row.read_to < row.cursor <= row.read_to + MOST_AT_ONCE and catch_up(connection, row.key, row.id):
+    while row.read_to < row.cursor <= row.read_to + MOST_AT_ONCE and catch_up(connection, row.key, row.id, folded):
         row.read_to, _ = derived.read_to(connection, row.key)
 
 

@@ -72,12 +72,15 @@ def note_written(
         derived.note_facts(connection, key, facts.read(message, [line], chat))
 
 
-def catch_up(connection: Connection, key: int, chat: str) -> bool:
-    """Note some of what was folded but never read; False where nothing is left."""
+def catch_up(connection: Connection, key: int, chat: str, folded: Sequence[Message] = ()) -> bool:
+    """Note some of what was folded but never read; False where nothing is left. `folded` are messages that are at hand."""
     upto, cursor = derived.read_to(connection, key)
     if upto >= cursor:
         return False
-    note(connection, key, chat, store.messages_between(connection, key, upto + 1, min(cursor, upto + BATCH)))
+    first, last = upto + 1, min(cursor, upto + BATCH)
+    if not folded or (folded[0].seq, folded[-1].seq) != (first, last):
+        folded = store.messages_between(connection, key, first, last)
+    note(connection, key, chat, folded)
     return True
 
 
