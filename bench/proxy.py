@@ -3,7 +3,8 @@
 The upstream is a real process that answers at once. Every request is sent twice, directly and through the proxy, in turn
 and on a schedule that waits for no answer (open loop); a time counts from when the request was due. Clients resend their
 whole chat of 20 to 60 messages and name no chat; half of the run is with chats that fit into the model's window, half with
-chats that are folded on the way. Then as many turns as go through with some clients that never pause.
+chats that are folded on the way. Then as many turns as go through with some clients that never pause: through one process, which
+uses one core, and through two of them on the same database, each with half of the clients.
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ import asyncio
 import json
 import os
 import time
+from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from statistics import median
 
@@ -110,41 +113,46 @@ async def open_loop(served: Served, provider: str, seconds: float) -> tuple[list
     return straight, through, failed
 
 
-async def closed_loop(served: Served, clients: int, seconds: float) -> tuple[int, float, float]:
-    """Turns, seconds, and seconds of processor time of the proxy."""
-    lines, done = Lines(served.url), 0
+async def closed_loop(served: Sequence[Served], clients: int, seconds: float, seed: int) -> tuple[float, float]:
+    """Turns a second, and milliseconds of processor time of the proxy a turn."""
+    lines, done = [Lines(one.url) for one in served], 0
     end = 0.0
 
-    async def talk(client: Client) -> None:
+    async def talk(number: int, client: Client) -> None:
         nonlocal done
         while time.perf_counter() < end:
-            await turn(lines, client, client.asks())
+            await turn(lines[number % len(lines)], client, client.asks())
             done += 1
 
-    everybody = crowd(clients, 5000)
+    def cpu() -> float:
+        return sum(one.cpu for one in served)
+
+    everybody = crowd(clients, seed)
     for warm in (True, False):
-        start, cpu, done = time.perf_counter(), served.cpu, 0
+        start, spent, done = time.perf_counter(), cpu(), 0
         end = start + (2 if warm else seconds)
-        await asyncio.gather(*map(talk, everybody))
+        await asyncio.gather(*(talk(number, client) for number, client in enumerate(everybody)))
     took = time.perf_counter() - start
-    lines.close()
-    return done, took, served.cpu - cpu
+    for line in lines:
+        line.close()
+    return done / took, 1e3 * (cpu() - spent) / done
 
 
 def run(work: Path, seconds: float, clients: int) -> None:
     figures: list[Figure] = []
     details: dict[str, object] = {}
     for what, options in CASES.items():
-        with (
-            Provider() as provider,
-            serving(work, url(work / f"{what}.db"), "--upstream", provider.url, *options) as on,
-        ):
-            load = os.getloadavg()[0]
-            straight, through, failed = asyncio.run(open_loop(on, provider.root, seconds))
-            busy = os.getloadavg()[0]
-            done, took, cpu = asyncio.run(closed_loop(on, clients, seconds / 2))
-            failures = on.metric("infold_memory_failures_total")
-            folds = on.metric("infold_folds_total")
+        with Provider() as provider:
+            start = partial(serving, work, url(work / f"{what}.db"), "--upstream", provider.url, *options)
+            with start() as on:
+                load = os.getloadavg()[0]
+                straight, through, failed = asyncio.run(open_loop(on, provider.root, seconds))
+                busy = os.getloadavg()[0]
+                rate, cpu = asyncio.run(closed_loop([on], clients, seconds / 2, 5000))
+                with start() as other:
+                    rate_of_two, _ = asyncio.run(closed_loop([on, other], clients, seconds / 2, 6000))
+                    failures = sum(one.metric("infold_memory_failures_total") for one in (on, other))
+                    folds = sum(one.metric("infold_folds_total") for one in (on, other))
         added = median(through) - median(straight)
         added99 = percentile(through, 0.99) - percentile(straight, 0.99)
         figures += [
@@ -152,16 +160,16 @@ def run(work: Path, seconds: float, clients: int) -> None:
             Figure(f"{what}: first byte directly, p99", percentile(straight, 0.99), "ms"),
             Figure(f"{what}: added by the proxy, p50", added, "ms", MOST_MS),
             Figure(f"{what}: added by the proxy, p99", added99, "ms", MOST_MS_99),
-            Figure(f"{what}: turns a second, {clients} clients", done / took, "", least=LEAST_TURNS),
-            Figure(f"{what}: processor time of the proxy a turn", 1e3 * cpu / done, "ms"),
+            Figure(f"{what}: turns a second, {clients} clients, one process", rate, ""),
+            Figure(f"{what}: turns a second, {clients} clients, two processes", rate_of_two, "", least=LEAST_TURNS),
+            Figure(f"{what}: processor time of the proxy a turn", cpu, "ms"),
             Figure(f"{what}: requests that went without memory", failures, "", 0),
             Figure(f"{what}: requests that failed", failed, "", 0),
         ]
         details[what] = {
             "requests of the open loop": len(through),
             "load before it": round(load, 2),
-            "turns of the closed loop": done,
-            "load before that": round(busy, 2),
+            "load before the closed loop": round(busy, 2),
             "folds": folds,
         }
     report("proxy", figures, details)
