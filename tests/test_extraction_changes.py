@@ -89,6 +89,9 @@ def test_what_is_said_of_another_thing_goes(first: str, later: str, old: str, ne
         ("The kitchen floor will be cork.", "Cork is warm. The bathroom floor will be tiles.", ["cork", "tiles"]),
         ("Order A-1044 is paid by card.", "New one: order A-1045 is paid by card.", ["A-1044", "A-1045"]),
         ("Jonas will bring the salad.", "Jonas asked about drinks, so Elif will bring the wine.", ["salad", "wine"]),
+        ("We use Kafka as the message broker.", "Kafka works well, and we use Redis as the cache.", ["Kafka as", "Redis as"]),
+        ("I drink decaf after lunch.", "I've given up decaf. It's tea after lunch for me.", ["given up decaf"]),
+        ("Room 11 is booked for Marta.", "There's a new booking: room 12 is booked for Marta.", ["12 is booked for Marta"]),
         ("Invoice INV-1044 must be paid by 3 June.", "New one today: invoice INV-1045 must be paid by 3 June.", ["INV-1044", "INV-1045"]),
     ],
 )  # fmt: skip

@@ -190,6 +190,7 @@ _SEGMENT = re.compile(
     re.IGNORECASE,
 )
 _SPACES = re.compile(r"\s+(?=[\s,;:])")
+_WANT_MORE = frozenset("for with to at by up in on of a an as into onto under like via between through".split())
 _LINKS = frozenset(
     "instead of rather than not no longer from over drop dropped ditch ditched scrap scrapped replace replaces "
     "replaced replacing swap swapped forget away switch switched moved goodbye swapping dropping ditching scrapping "
@@ -220,16 +221,21 @@ def without(text: str, value: frozenset[str]) -> str:
         rest = _SPACES.sub("", rest) + ")" * (rest.count("(") - rest.count(")"))
         return rest[:1].upper() + rest[1:]
     kept: list[str] = []
+    left: list[str] = []  # out since the last word that was kept
     new = newly = False  # whether the word right before belongs to the new value, and is written large
     for word in text.split():
         mine = words(word)
         if mine and mine <= value and not (new and newly == word[:1].isupper()):
             while kept and kept[-1].strip(",;:()").lower() in _LINKS:  # what led up to it goes, too
                 kept.pop()
+            left.append(word)
             continue
         kept.append(word)
+        left.clear()
         new = bool(mine - GENERIC - value) and word[-1] not in ",;:." and word.strip("(").lower() not in _LINKS
         newly = word[:1].isupper()
+    if kept and kept[-1].lower() in _WANT_MORE:  # "booked for": nobody could tell for whom
+        kept += left
     rest = " ".join(kept).strip(" ,;:-–—")
     # What is left of the clause that named the old value says nothing.
     parts = [part for part in _SEGMENT.split(rest) if part]

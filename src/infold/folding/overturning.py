@@ -32,6 +32,10 @@ _AGAINST = re.compile(
     r"|overkill|stains?|crash\w*|kill\w*|tired|away|booked|busy|complain\w*|problems?|trouble|fail\w*|refus\w*|denied|forbid\w*|banned|allergic"
     r"|rots?|leaks?|terrible|awful|horrible|ugly|boring|chaos|nightmare|impossible|quit|left|stopped|sold|ran out)\b"
 )
+# What says that a thing stays as it is.
+_STANDS = re.compile(
+    r"\b(?:works? (?:well|fine|great|nicely|perfectly)|(?:is|are|was) (?:fine|great|good|fast|perfect)|stays?|remains?|(?:we|i)(?:'ll| will)? keep)\b"
+)
 _FIGURED = frozenset("is are be at to until from by on costs cost spend".split())
 _CHANGES = re.compile(r"\b(?:new|chang\w+|moved|switch\w+|updat\w+|tired of|too \w+|since)\b")
 _CHOOSING = frozenset(["decision", "reversal", "goal", "preference", "commitment"])
@@ -185,7 +189,10 @@ def doubted(draft: Draft, candidate: Candidate) -> Candidate:
 def _names_value(item: Item, known: frozenset[str], candidate: Candidate) -> bool:
     """Whether a statement names what an item decided, and something new beside it."""
     named = telling(value_of(item.text)) & words(candidate.doubts)
-    return bool(named and telling(words(candidate.text) - known))
+    if not named or not telling(words(candidate.text) - known):
+        return False
+    stands = [part for part in segments(candidate.doubts) if _STANDS.search(part.lower()) and named & words(part)]
+    return not stands or bygone(candidate.doubts)
 
 
 def _names_topic(item: Item, known: frozenset[str], candidate: Candidate) -> bool:
