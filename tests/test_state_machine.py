@@ -24,6 +24,7 @@ from infold.items import line_tokens
 from infold.marks import ENTITIES_HEADER, POLICY_SNIPPET, RECALL_HEADER
 from infold.messages import parse
 from infold.presets import PRESETS
+from infold.state import load
 from infold.tokens import MESSAGE_OVERHEAD, REQUEST_OVERHEAD, count, message_tokens, tools_tokens
 from infold.units import units
 
@@ -413,6 +414,12 @@ class ChatMachine(RuleBasedStateMachine):
         self.then[len(self.said)] = self.remembered()
         proof = self.memory.verify()
         assert proof.ok, str(proof)
+        with self.chat.reading() as (connection, known):
+            read = load(connection, known.row.key, None)
+        assert read is not None
+        known.rendered.clear()
+        read.rendered.clear()
+        assert known == read  # what is in memory is what a new process would find
         kept = self.chat.messages(limit=100_000)
         assert [(m.seq, {**m.wire, "id": m.id}) for m in kept] == list(enumerate(self.said, 1))
         cursor, end = self.chat.memory.cursor, 0

@@ -11,12 +11,12 @@ from typing import Any
 from infold.failpoints import reach
 from infold.folding.merge import Change
 from infold.items import Item, total_tokens
-from infold.ledger import fold_rows, journal, store
+from infold.ledger import derived, fold_rows, journal, store
 from infold.ledger.query import Connection
 from infold.ledger.rows import Event, FoldRow
 from infold.messages import canonical_json
 from infold.noting import rewound
-from infold.state import State, load, marks_json, note_marks
+from infold.state import State, folded, load, marks_json, note_marks
 from infold.triggers import Marks
 from infold.writing import Written
 
@@ -106,7 +106,11 @@ def commit(
     ):
         raise LostRaceError
     reach("fold.advanced")
-    fresh = _reloaded(connection, row.key)
+    read_to, _ = derived.read_to(connection, row.key)
+    moved = replace(
+        row, cursor=cursor, version=row.version + 1, folds=n, head_hash=fold.hash, marks=fold.marks, read_to=read_to
+    )
+    fresh = _reloaded(connection, row.key, None if replaced else folded(state, moved, fold, change))
     event = Event(
         "summarization",
         now,
@@ -167,9 +171,9 @@ def rewind(connection: Connection, state: State, seq: int) -> State:
     return _reloaded(connection, key)
 
 
-def _reloaded(connection: Connection, key: int) -> State:
-    """The chat after its memory changed, with the check that may arm its trigger again."""
-    fresh = load(connection, key, None)
+def _reloaded(connection: Connection, key: int, fresh: State | None = None) -> State:
+    """The chat after its memory changed, with the check that may arm its trigger again; read where it is not given."""
+    fresh = fresh or load(connection, key, None)
     assert fresh is not None
     if not fresh.marks.armed and fresh.situation().ratio < fresh.policy.reset_ratio:
         note_marks(connection, fresh, replace(fresh.marks, armed=True))

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from infold.context import View
+from infold.folding.merge import Change
 from infold.items import LONG, PINNED, Item, block_tokens
 from infold.ledger import fold_rows, journal, store
 from infold.ledger.query import Connection
@@ -150,6 +151,27 @@ def load(connection: Connection, key: int, cached: State | None) -> State | None
     return cached
 
 
+def folded(state: State, row: ChatRow, fold: FoldRow, change: Change) -> State | None:
+    """The chat after a fold that was written just now, as reading it would give it; None where it has to be read."""
+    messages = [message for message in state.messages if message.seq > row.cursor]
+    whole = len(messages) == row.last_seq - row.cursor <= WINDOW
+    if state.damaged or not whole:
+        return None
+    gone = set(change.removed)
+    written = [item if item.fold == fold.n else replace(item, fold=fold.n) for item in change.added]
+    fresh = replace(
+        state,
+        row=row,
+        marks=marks_from(row.marks),
+        items=(*(item for item in state.items if item.id not in gone), *written),
+        folds=[fold, *state.folds][:_RECENT_FOLDS],
+        messages=messages,
+        unfolded_tokens=sum(message.tokens for message in messages),
+        rendered={},
+    )
+    return _measured(fresh)
+
+
 def _read(connection: Connection, row: ChatRow) -> State:
     first = max(row.cursor + 1, row.last_seq - WINDOW + 1)
     messages = store.messages_between(connection, row.key, first, row.last_seq)
@@ -167,6 +189,10 @@ def _read(connection: Connection, row: ChatRow) -> State:
         model,
         damaged=damaged,
     )
+    return _measured(state)
+
+
+def _measured(state: State) -> State:
     state.records = [fold for fold in state.folds if fold.kind != "rollup"]
     state.memory_tokens = memory_tokens(state.view())
     state.summary_tokens = block_tokens([item for item in state.items if item.layer in (LONG, PINNED)])
