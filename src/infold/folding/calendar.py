@@ -158,7 +158,7 @@ def _readings(match: re.Match[str]) -> list[tuple[Day, ...]]:
         return [_valid((number("y1"), number("m1"), number("d1")))]
     if get["a2"]:
         year = number("y2") + (2000 if len(get["y2"]) == 2 else 0)
-        return [_valid((year, number("b2"), number("a2")), (year, number("a2"), number("b2")))]
+        return [_daily((year, number("b2"), number("a2")), (year, number("a2"), number("b2")))]
     for at in "34":
         if get[f"m{at}"]:
             if not _a_month(match, get[f"m{at}"], True):
@@ -174,7 +174,12 @@ def _readings(match: re.Match[str]) -> list[tuple[Day, ...]]:
         return [_valid((number("y7"), number("m7") or number("m8"), number("d7") or number("d8")))]
     if get["d9"]:
         return [_valid((0, number("m9"), number("d9")))]
-    return [_valid((0, number("b0"), number("a0")), (0, number("a0"), number("b0")))]
+    return [_daily((0, number("b0"), number("a0")), (0, number("a0"), number("b0")))]
+
+
+def _daily(*days: Day) -> tuple[Day, ...]:
+    """The possible ones of some days in figures; 2.0.81 is a version."""
+    return _valid(*days) if days[0][1] and days[0][2] else ()
 
 
 def _valid(*days: Day) -> tuple[Day, ...]:

@@ -7,7 +7,7 @@ import re
 import threading
 import unicodedata
 from collections import OrderedDict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date
 
@@ -23,18 +23,20 @@ from infold.folding.calendar import (
     weekday_of,
     weekdays,
 )
-from infold.folding.likeness import words
+from infold.folding.likeness import stem, words
 from infold.folding.manner import long_runs
-from infold.folding.placing import Placed, placed
+from infold.folding.placing import Placed, Timed, placed
 from infold.folding.polarity import Clause, clauses_of
 from infold.folding.proper import han_names, names, plain, spelled
-from infold.folding.quantities import Number, in_words, numbers
+from infold.folding.quantities import Number, in_words, label_at, numbers
 from infold.folding.references import GAPS, masked, references_in
 from infold.messages import Message
 
 _READ = 40_000  # characters of one message
 _KEPT = 4096  # messages whose evidence is kept
 _LINE = 400  # characters of what may be a line of memory
+_LAST_HOUR = 24
+_BEFORE_HOURS = frozenset(map(stem, "until till around about before after past gegen vers hasta".split()))
 
 _AREA = re.compile(
     r"\s?(?:\b(?:square|sq\.?|cubic|cu\.?)[ -](?:met(?:er|re)s?|feet|foot|ft|kilomet(?:er|re)s?|km|m)\b\.?"
@@ -59,7 +61,7 @@ class Claims:
     references: tuple[str, ...]
     names: tuple[str, ...]
     placed: tuple[Placed, ...]
-    """Numbers, dates and names with what stands beside them."""
+    """Numbers, dates, references and names with what stands beside them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +86,8 @@ class Evidence:
     """Years that it writes out."""
     weekdays: frozenset[int]
     minutes: frozenset[int]
+    hours: frozenset[float]
+    """Numbers that may be hours: "at 7"."""
     clauses: tuple[Clause, ...]
     placed: tuple[Placed, ...] = ()
     """Its values with what stands beside them."""
@@ -120,7 +124,7 @@ def claims_of(text: str) -> Claims:
         rest = masked(rest, ((one.start, one.end) for one in dated))
         timed = times(rest, said) if timed else timed
     rest = masked(rest, ((start, end) for _, _, start, end in timed))
-    inside = " ".join(references)
+    inside = " ".join([written for written, _, _ in references])
     found, named = numbers(rest), list(dict.fromkeys(name for name in line_names if name not in inside))
     return Claims(
         tuple(found),
@@ -128,9 +132,9 @@ def claims_of(text: str) -> Claims:
         tuple(dated),
         frozenset(weekdays(rest, said)),
         tuple((written, minutes) for written, minutes, _, _ in timed),
-        tuple(references),
+        tuple(dict.fromkeys([written for written, _, _ in references])),
         tuple(named),
-        tuple(placed(text, found, dated, timed, named, fine=False)),
+        tuple(placed(text, found, dated, timed, references, named, fine=False)),
     )
 
 
@@ -171,6 +175,7 @@ def evidence_in(text: str, at: int = 0, runs: bool = True) -> Evidence:
     else:
         rest = masked(text, ((one.start, one.end) for one in dated if one.days[0][1] and one.days[0][2]))
         counted = (*numbers(rest), *in_words(rest, spoken))
+    references = () if claims is not None else references_in(text, dated)[0]
     minutes = {minute for _, readings, _, _ in timed for minute in readings}
     minutes.update(dotted_times(text))
     named = frozenset(weekdays(text, spoken)) | {
@@ -189,10 +194,24 @@ def evidence_in(text: str, at: int = 0, runs: bool = True) -> Evidence:
         years,
         named,
         frozenset(minutes),
+        _hours(text, counted, timed),
         clauses_of(text) if line else clauses_of.__wrapped__(text),
-        claims.placed if claims is not None else tuple(placed(text, counted, dated, timed, names(text))),
+        claims.placed if claims is not None else tuple(placed(text, counted, dated, timed, references, names(text))),
         said,
         language_of(spoken),
+    )
+
+
+def _hours(text: str, counted: Iterable[Number], timed: Sequence[Timed]) -> frozenset[float]:
+    return frozenset(
+        [
+            one.values[0]
+            for one in counted
+            if not one.kinds
+            and one.values[0] <= _LAST_HOUR
+            and ((label := one.label or label_at(text, one.start)) in _BEFORE_HOURS or not label)
+            and not any(start < one.end and one.start < end for _, _, start, end in timed)
+        ]
     )
 
 

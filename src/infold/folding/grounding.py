@@ -71,8 +71,7 @@ class Grounds(Texts):
         if name := self._unknown(self._names(text, claims, own), own, found):
             return _failed(found, "name", f"the name {name[:60]} is in none of its sources")
         if claims.placed and (one := self._misplaced(text, claims, own, found)):
-            kind, value = one.keys[0]
-            return _failed(found, kind, f"{value} belongs elsewhere in its sources")
+            return _failed(found, one.keys[0][0], f"{one.text[:60]} belongs elsewhere in its sources")
         return self._said(text, own, found)
 
     def _misplaced(self, text: str, claims: Claims, own: set[int], found: Support) -> Placed | None:

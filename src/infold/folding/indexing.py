@@ -11,7 +11,6 @@ from itertools import accumulate, chain, pairwise
 from infold.folding.clauses import answered
 from infold.folding.evidence import Evidence, evidence_of, evidence_of_text
 from infold.folding.likeness import GENERIC
-from infold.folding.matching import has_bare
 from infold.folding.placing import Placed, Places
 from infold.folding.quantities import Number
 from infold.items import Item
@@ -67,7 +66,7 @@ class Texts:
         """Which texts name a day of a month, or with 0 the month."""
         self.nth: dict[float, set[int]] = {}
         """Which texts may name a day by its number alone: "on the 14th"."""
-        self.timed = [at for at, one in enumerate(self.documents) if one.evidence.minutes or has_bare(one.evidence)]
+        self.timed = [at for at, one in enumerate(self.documents) if one.evidence.minutes or one.evidence.hours]
         for at, document in enumerate(self.documents):
             for word in document.evidence.words:
                 self.naming.setdefault(word, []).append(at)

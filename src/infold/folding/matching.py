@@ -6,10 +6,7 @@ from datetime import date
 
 from infold.folding.calendar import Day
 from infold.folding.evidence import Evidence
-from infold.folding.likeness import stem
 from infold.folding.quantities import CURRENCIES, POUNDS, Number
-
-_BEFORE_HOURS = frozenset(map(stem, "until till around about before after past gegen vers hasta".split()))
 
 
 def measures_alike(one: Number, other: Number) -> bool:
@@ -37,22 +34,13 @@ def named_alike(one: Number, other: Number) -> bool:
     return one.nth and other.nth and not one.words and not other.words
 
 
-def has_bare(evidence: Evidence) -> bool:
-    return any(not one.kinds for one in evidence.numbers)
-
-
 def is_hour(value: int, evidence: Evidence) -> bool:
     return value % 24 * 60 in evidence.minutes or (value + 12) % 24 * 60 in evidence.minutes
 
 
 def is_bare_hour(minute: int, evidence: Evidence) -> bool:
-    if minute % 60:
-        return False
-    hours = {minute // 60, (minute // 60 - 1) % 12 + 1}
-    return any(
-        not one.kinds and one.values[0] in hours and (not one.label or one.label in _BEFORE_HOURS)
-        for one in evidence.numbers
-    )
+    hour = minute // 60
+    return not minute % 60 and (hour in evidence.hours or (hour - 1) % 12 + 1 in evidence.hours)
 
 
 def is_dated(day: Day, evidence: Evidence) -> bool:

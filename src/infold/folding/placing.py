@@ -1,4 +1,4 @@
-"""What stands beside a value: whether a number, a date or a name was put where another one belongs. Pure."""
+"""What stands beside a value: whether a number, a date, a reference or a name was put where another one belongs. Pure."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from infold.folding.calendar import Dated
 from infold.folding.likeness import GENERIC, stem, words
 from infold.folding.proper import plain
 from infold.folding.quantities import Number
+from infold.folding.references import Reference, form_of, known_by
 
 # Begins with a set of characters, so that most places are passed over at once.
 _BREAK = re.compile(
@@ -51,6 +52,8 @@ class Placed:
     """The words of its sentence, up to a "but" or a second "and"."""
     close: frozenset[str]
     """The words and figures of its own part of the sentence; of a line, those of the sentence."""
+    text: str
+    """As written."""
 
 
 _Found = Sequence[tuple[int, Placed]]
@@ -94,11 +97,12 @@ def placed(
     counted: Sequence[Number],
     dated: Sequence[Dated],
     timed: Sequence[Timed],
+    referred: Sequence[Reference],
     named: Sequence[str],
     fine: bool = True,
 ) -> Iterator[Placed]:
     """The values of a text, each with the words beside it; `fine` tells parts of sentences apart."""
-    if not (counted or dated or named or timed):
+    if not (counted or dated or timed or referred or named):
         return
     coarse = _Parts(text, _BREAK)
     parts = _Parts(text, _PART) if fine else coarse
@@ -107,7 +111,7 @@ def placed(
     def place(keys: tuple[Key, ...], kind: str, start: int, end: int) -> Placed:
         own = words.__wrapped__(text[start:end])
         near = parts.close(start, own) if fine else coarse.words(start) - own
-        return Placed(keys, kind, frozenset([word for word in coarse.words(start) if _wordy(word)]), near)
+        return Placed(keys, kind, frozenset([word for word in coarse.words(start) if _wordy(word)]), near, text[start:end])
 
     clock = [(start, end) for _, _, start, end in timed]
     for one in counted:
@@ -124,7 +128,9 @@ def placed(
         if keys:
             yield place(keys, "date", day.start, day.end)
     for _, minutes, start, end in timed:
-        yield place(tuple(("time", minute) for minute in sorted(minutes)), "clock", start, end)
+        yield place(tuple(("date", minute) for minute in sorted(minutes)), "clock", start, end)
+    for written, start, end in referred:
+        yield place((("identifier", known_by(written)),), form_of(written), start, end)
     for start, end, group in _together(text, named) if fine else _each(text, named):
         found = place(tuple(("name", plain(name)) for name in group), "name", start, end)
         yield replace(found, beside=found.beside - called, close=found.close - called)

@@ -221,11 +221,12 @@ def _read(text: str, match: re.Match[str]) -> Number:
         match.start(),
         match.end(),
         nth=bool(match["nth"]),
-        label=_label(text, match.start()),
+        label=label_at(text, match.start()),
     )
 
 
-def _label(text: str, at: int) -> str:
+def label_at(text: str, at: int) -> str:
+    """The stem of the word right before a place; empty where that is a small one."""
     start = max(0, at - 24)
     match = _BEFORE.search(text, max(start, text.rfind(" ", start, max(0, at - 2))), at)
     return _noun(match[1].lower()) if match else ""

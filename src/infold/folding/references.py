@@ -40,6 +40,11 @@ _CAMEL = re.compile(r"[a-z]+[A-Z]\w*$|[A-Z][a-z]+(?:[A-Z][a-z]+)+$")
 GAPS = re.compile(r"[\s()/.-]+(?=\d)")
 _JOINTS = re.compile(r"[\s_./-]+")
 _SCHEME = re.compile(r"^(?:https?://)?(?:www\.)?")
+_RUNS = re.compile(r"[^\W\d_]+|\d+")
+_HASH = re.compile(r"[0-9a-f]{7,}")
+
+Reference = tuple[str, int, int]
+"""As written, start and end."""
 
 
 def masked(text: str, spans: Iterable[tuple[int, int]]) -> str:
@@ -49,20 +54,18 @@ def masked(text: str, spans: Iterable[tuple[int, int]]) -> str:
     return text
 
 
-def references_in(text: str, dates_there: Sequence[Dated]) -> tuple[list[str], str]:
+def references_in(text: str, dates_there: Sequence[Dated]) -> tuple[list[Reference], str]:
     """Addresses, files, codes, versions and other exact words, and the text without them."""
     if not _EXACT.search(text):
         return [], text
-    found: dict[str, None] = {}
-    spans: list[tuple[int, int]] = []
+    found: list[Reference] = []
     dated = [(one.start, one.end) for one in dates_there]
     figures = len(_DIGIT.findall(text))
     for pattern in (_IBAN, _PHONE) if figures >= _PHONE_DIGITS else (_IBAN,) if figures > 1 else ():
         for match in pattern.finditer(text):
             if not any(start < match.end() and match.start() < end for start, end in dated):
-                found[match[0]] = None
-                spans.append(match.span())
-    rest = masked(text, spans)
+                found.append((match[0], *match.span()))
+    rest = masked(text, (span for _, *span in found))
     for match in _TOKEN.finditer(rest):
         if match[0].isalpha() and match[0][1:].islower():
             continue
@@ -72,9 +75,8 @@ def references_in(text: str, dates_there: Sequence[Dated]) -> tuple[list[str], s
         if _exact(token):
             start = match.start() + match[0].index(token)
             if not any(begin < start + len(token) and start < end for begin, end in dated):
-                found[token] = None
-                spans.append((start, start + len(token)))
-    return list(found), masked(text, spans)
+                found.append((token, start, start + len(token)))
+    return found, masked(text, (span for _, *span in found))
 
 
 def _exact(token: str) -> bool:
@@ -124,6 +126,22 @@ def cites(reference: str, evidence: Evidence, loosely: bool = True) -> bool:
 def written_as(reference: str) -> frozenset[str]:
     """The ways a reference may be written; a text that has it has one of them."""
     return _wanted(reference)[0]
+
+
+def known_by(reference: str) -> str:
+    """What is the same however a reference is written."""
+    wanted, digits, compact = _wanted(reference)
+    return compact or digits or max(wanted, key=len)
+
+
+def form_of(reference: str) -> str:
+    """What kind of reference it is: only those of one form can be mistaken for each other."""
+    low = known_by(reference)
+    if "@" in low:
+        return "mail"
+    if "/" in low or "_" in low:
+        return "path"
+    return "hash" if _HASH.fullmatch(low) else _RUNS.sub(lambda run: "9" if run[0].isdigit() else "a", low)
 
 
 def has_digits(written: str, evidence: Evidence) -> bool:
