@@ -29,7 +29,7 @@ from infold.folding.placing import Placed, Timed, placed
 from infold.folding.polarity import Clause, clauses_of
 from infold.folding.proper import han_names, names, plain, spelled
 from infold.folding.quantities import Number, in_words, label_at, numbers
-from infold.folding.references import GAPS, masked, references_in
+from infold.folding.references import GAPS, doubtful_in, masked, references_in
 from infold.messages import Message
 
 _READ = 40_000  # characters of one message
@@ -62,6 +62,8 @@ class Claims:
     names: tuple[str, ...]
     placed: tuple[Placed, ...]
     """Numbers, dates, references and names with what stands beside them."""
+    doubtful: tuple[str, ...]
+    """What may be a reference."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +90,8 @@ class Evidence:
     minutes: frozenset[int]
     hours: frozenset[float]
     """Numbers that may be hours: "at 7"."""
+    doubtful: tuple[str, ...]
+    """What may be a reference."""
     clauses: tuple[Clause, ...]
     placed: tuple[Placed, ...] = ()
     """Its values with what stands beside them."""
@@ -135,6 +139,7 @@ def claims_of(text: str) -> Claims:
         tuple(dict.fromkeys([written for written, _, _ in references])),
         tuple(named),
         tuple(placed(text, found, dated, timed, references, named, fine=False)),
+        doubtful_in(text),
     )
 
 
@@ -195,6 +200,7 @@ def evidence_in(text: str, at: int = 0, runs: bool = True) -> Evidence:
         named,
         frozenset(minutes),
         _hours(text, counted, timed),
+        doubtful_in(text),
         clauses_of(text) if line else clauses_of.__wrapped__(text),
         claims.placed if claims is not None else tuple(placed(text, counted, dated, timed, references, names(text))),
         said,
@@ -210,6 +216,7 @@ def _hours(text: str, counted: Iterable[Number], timed: Sequence[Timed]) -> froz
             if not one.kinds
             and one.values[0] <= _LAST_HOUR
             and ((label := one.label or label_at(text, one.start)) in _BEFORE_HOURS or not label)
+            and not text.startswith(" of ", one.end)  # "five of us"
             and not any(start < one.end and one.start < end for _, _, start, end in timed)
         ]
     )

@@ -28,7 +28,7 @@ from infold.folding.placing import Key, Placed, misplaced
 from infold.folding.polarity import opposed
 from infold.folding.proper import known, names, plain, spelled_out
 from infold.folding.quantities import Number
-from infold.folding.references import cites, has_digits, written_as
+from infold.folding.references import cites, has_digits, unknown_part, written_as
 
 _ENGLISH = frozenset("the is are and of with by for not on at to user wants prefers has needs".split())
 _POINT_ZERO = re.compile(r"\d+\.0")
@@ -64,6 +64,8 @@ class Grounds(Texts):
             if having is None:
                 return _failed(found, reason, f"{written[:60].strip()} is in none of its sources")
             found.documents |= having
+        if claims.doubtful and (reason := self._mistaken(claims.doubtful, own or _nearest(found.shared))):
+            return _failed(found, "identifier", reason)
         if claims.weekdays and (reason := self._days(claims.weekdays, claims.dates, own or near | self.around(near))):
             return _failed(found, "date", reason)
         if reason := self._worded(claims.worded):
@@ -73,6 +75,16 @@ class Grounds(Texts):
         if claims.placed and (one := self._misplaced(text, claims, own, found)):
             return _failed(found, one.keys[0][0], f"{one.text[:60]} belongs elsewhere in its sources")
         return self._said(text, own, found)
+
+    def _mistaken(self, doubtful: Sequence[str], home: set[int]) -> str:
+        """Whether what looks like a reference is unknown, where the texts a line rests on have another one like it."""
+        mine = set(map(plain, doubtful))
+        others = [plain(one) for at in sorted(home) for one in self.documents[at].evidence.doubtful]
+        slashed = {"/" in one for one in others if one not in mine}
+        for one in doubtful:
+            if ("/" in one) in slashed and unknown_part(one, self.naming):
+                return f"{one[:60]} is in none of its sources"
+        return ""
 
     def _misplaced(self, text: str, claims: Claims, own: set[int], found: Support) -> Placed | None:
         shared = found.shared

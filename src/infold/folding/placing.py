@@ -111,7 +111,9 @@ def placed(
     def place(keys: tuple[Key, ...], kind: str, start: int, end: int) -> Placed:
         own = words.__wrapped__(text[start:end])
         near = parts.close(start, own) if fine else coarse.words(start) - own
-        return Placed(keys, kind, frozenset([word for word in coarse.words(start) if _wordy(word)]), near, text[start:end])
+        return Placed(
+            keys, kind, frozenset([word for word in coarse.words(start) if _wordy(word)]), near, text[start:end]
+        )
 
     clock = [(start, end) for _, _, start, end in timed]
     for one in counted:
@@ -212,7 +214,7 @@ def _elsewhere(one: Placed, places: _Found, rivals: _Found, near: set[int], sure
         _shared(one.beside, rival.beside) >= best + (min(1, least) if at == there else least) for at, rival in rivals
     ):
         return True
-    return one.kind == "name" and sure and not here and best < 1  # someone of another topic
+    return one.keys[0][0] in ("name", "identifier") and sure and not here and best < 1  # of another topic
 
 
 def _shared(one: frozenset[str], other: frozenset[str]) -> float:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from infold.folding.calendar import Dated
+from infold.folding.likeness import words
 from infold.folding.names import IDENTIFIER, MAY_IDENTIFY
 from infold.folding.proper import plain
 from infold.folding.quantities import readings
@@ -40,8 +41,13 @@ _CAMEL = re.compile(r"[a-z]+[A-Z]\w*$|[A-Z][a-z]+(?:[A-Z][a-z]+)+$")
 GAPS = re.compile(r"[\s()/.-]+(?=\d)")
 _JOINTS = re.compile(r"[\s_./-]+")
 _SCHEME = re.compile(r"^(?:https?://)?(?:www\.)?")
+_POINT = re.compile(r"(?<=\d)\.(?=\d)")  # of a version
+_UNPOINTED = r"(?:[\s_/#-]|(?<!\d)\.|\.(?!\d))?"
 _RUNS = re.compile(r"[^\W\d_]+|\d+")
 _HASH = re.compile(r"[0-9a-f]{7,}")
+_SLASHED = re.compile(r"(?<![\w./@-])[a-z][\w-]*/[a-z][\w-]*(?![\w/@.])")  # apps/portal, and/or
+_PLATE = re.compile(r"\b[A-Z]{1,3}[ -][A-Z]{1,3} \d{2,4}\b")  # BR SU 622, EU VAT 2026
+_BETWEEN = re.compile(r"[\W_]+")
 
 Reference = tuple[str, int, int]
 """As written, start and end."""
@@ -112,7 +118,7 @@ def _exact(token: str) -> bool:
 
 def cites(reference: str, evidence: Evidence, loosely: bool = True) -> bool:
     """Whether a text has a reference: whole, or as the end of a longer path; `loosely` also with other joints."""
-    wanted, digits, compact = _wanted(reference)
+    wanted, digits, compact, low = _wanted(reference)
     for one in wanted:
         if one in evidence.folded and _stands(one, evidence.folded):
             return True
@@ -120,7 +126,7 @@ def cites(reference: str, evidence: Evidence, loosely: bool = True) -> bool:
         return False
     if digits:
         return _stands(digits, evidence.digits)
-    return bool(compact) and compact[:2] in evidence.folded and _loosely(compact).search(evidence.folded) is not None
+    return bool(compact) and compact[:2] in evidence.folded and _loosely(low).search(evidence.folded) is not None
 
 
 def written_as(reference: str) -> frozenset[str]:
@@ -128,10 +134,21 @@ def written_as(reference: str) -> frozenset[str]:
     return _wanted(reference)[0]
 
 
+def doubtful_in(text: str) -> tuple[str, ...]:
+    """What may be a reference and may be plain words: only beside one of the same form it can be told."""
+    found = _SLASHED.findall(text) if "/" in text else []
+    return (*found, *_PLATE.findall(text)) if _DIGIT.search(text) else tuple(found)
+
+
+def unknown_part(written: str, said: Container[str]) -> bool:
+    """Whether a telling word that it is made of is not among those said."""
+    return any(part not in said and words(part) for part in _BETWEEN.split(plain(written)))
+
+
 def known_by(reference: str) -> str:
     """What is the same however a reference is written."""
-    wanted, digits, compact = _wanted(reference)
-    return compact or digits or max(wanted, key=len)
+    _, digits, compact, low = _wanted(reference)
+    return compact or digits or low
 
 
 def form_of(reference: str) -> str:
@@ -160,24 +177,27 @@ def _figure(written: str) -> re.Pattern[str]:
 
 
 @functools.lru_cache(maxsize=1024)
-def _wanted(reference: str) -> tuple[frozenset[str], str, str]:
-    """A reference as it may be written, its digits where it is a number, and its letters and digits where joints may differ."""
+def _wanted(reference: str) -> tuple[frozenset[str], str, str, str]:
+    """A reference as it may be written, its digits where it is a number, its letters and digits where joints may differ,
+    and the whole in small letters."""
     low = _SCHEME.sub("", plain(reference.strip("`*")).rstrip("/."))
     if low[:1] == "#" and low[1:].isdigit():
         low = low[1:]
     version = low[1:] if low[:1] == "v" and low[1:2].isdigit() else low
     if sum(map(str.isdigit, low)) >= 7 and not any(map(str.isalpha, low)):
-        return frozenset([low, version]), GAPS.sub("", low).lstrip("+("), ""
+        return frozenset([low, version]), GAPS.sub("", low).lstrip("+("), "", low
     compact = _JOINTS.sub("", low)
     if len(compact) < 4 or "@" in low or "/" in low or not any(map(str.isdigit, compact)):
         compact = ""
-    return frozenset([low, version]), "", compact
+    return frozenset([low, version]), "", compact, low
 
 
 @functools.lru_cache(maxsize=1024)
-def _loosely(compact: str) -> re.Pattern[str]:
-    """A reference with other joints: ORD-47, ORD 47 and ORD47."""
-    return re.compile(r"(?<![a-z0-9])" + r"[\s_./#-]?".join(map(re.escape, compact)) + r"(?![a-z0-9]|[-_][a-z0-9])")
+def _loosely(low: str) -> re.Pattern[str]:
+    """A reference with other joints: ORD-47, ORD 47 and ORD47; but 2.1.14 is not 2.11.4."""
+    parts = [[ch for ch in part if not _JOINTS.match(ch)] for part in _POINT.split(low)]
+    pattern = r"[\s_./#-]".join(_UNPOINTED.join(map(re.escape, part)) for part in parts)
+    return re.compile(r"(?<![a-z0-9])" + pattern + r"(?![a-z0-9]|[-_][a-z0-9])")
 
 
 def _stands(wanted: str, text: str) -> bool:
