@@ -71,7 +71,7 @@ def references_in(text: str, dates_there: Sequence[Dated]) -> tuple[list[Referen
         for match in pattern.finditer(text):
             if not any(start < match.end() and match.start() < end for start, end in dated):
                 found.append((match[0], *match.span()))
-    rest = masked(text, (span for _, *span in found))
+    rest = masked(text, ((start, end) for _, start, end in found))
     for match in _TOKEN.finditer(rest):
         if match[0].isalpha() and match[0][1:].islower():
             continue
@@ -82,7 +82,7 @@ def references_in(text: str, dates_there: Sequence[Dated]) -> tuple[list[Referen
             start = match.start() + match[0].index(token)
             if not any(begin < start + len(token) and start < end for begin, end in dated):
                 found.append((token, start, start + len(token)))
-    return found, masked(text, (span for _, *span in found))
+    return found, masked(text, ((start, end) for _, start, end in found))
 
 
 def _exact(token: str) -> bool:
