@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
@@ -130,6 +131,7 @@ def dates(text: str, said: frozenset[str] | None = None) -> list[Dated]:
     ]
 
 
+@functools.lru_cache(maxsize=256)
 def said_in(text: str) -> frozenset[str]:
     """The words of a text, in small letters."""
     return frozenset(LETTERS.findall(text.lower()))

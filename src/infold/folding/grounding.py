@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from heapq import nlargest
 
 from infold.folding.calendar import LETTERS, Dated, said_in, weekday_of
 from infold.folding.clauses import Clause, clauses_of
@@ -303,8 +302,9 @@ class Grounds(Texts):
 
     def told(self, own: set[int], shared: Mapping[int, int]) -> tuple[list[Clause], list[Clause]]:
         """The clauses of what a line cites, and of their neighbours and other texts that speak of the same."""
-        near = nlargest(_NEAR, shared, key=lambda at: (shared[at] + 2 if at in own else shared[at]) * 10_000_000 + at)
-        others = self.around(own).union(near) - own
+        ranked = [(much + 2 if at in own else much, at) for at, much in shared.items()]
+        ranked.sort(reverse=True)
+        others = self.around(own).union([at for _, at in ranked[:_NEAR]]) - own
         return (
             [clause for at in sorted(own) for clause in self.clauses[at]],
             [clause for at in sorted(others) for clause in self.clauses[at]],

@@ -105,7 +105,7 @@ class Texts:
         for key, one in missing.items():
             for at in self.naming.get(str(key[1]), ()):
                 stems = self.documents[at].evidence.stems
-                found.setdefault(key, []).append((at, replace(one, beside=stems, close=stems)))
+                found.setdefault(key, []).append((at, one._replace(beside=stems, close=stems)))
         return {**{key: self.places[key] for one in mine for key in one.keys if key in self.places}, **found}
 
     def repeated(self, runs: frozenset[int]) -> bool:

@@ -6,6 +6,7 @@ import functools
 import re
 from collections.abc import Iterator, Sequence
 
+from infold.folding.calendar import said_in
 from infold.folding.telling import MAX_RUN
 from infold.marks import BACKGROUND, BRIDGE_HEADER, POLICY_SNIPPET, PROMPT_MARK, SOURCES_HEADER, SUMMARY_HEADER
 
@@ -41,7 +42,6 @@ _SPEAKING = frozenset(
     "i you your sorry ai unable sure certainly course absolutely great okay ok got understood thanks thank no here below "
     "hope happy glad alright let feel please summary above following es je lo".split()
 )
-_LETTERS = re.compile(r"[^\W\d_]+")
 _OWN = re.compile(
     "|".join(
         re.escape(one.partition(mark)[0] + mark)
@@ -68,8 +68,7 @@ def manner(text: str) -> str:
     text = text.replace("’", "'")
     if _TRANSCRIPT.match(text) or ("<" in text and _TAG.search(text)):
         return "transcript"
-    said = set(_LETTERS.findall(text.lower()))
-    if said.isdisjoint(_SPEAKING) and text.isascii():
+    if said_in(text).isdisjoint(_SPEAKING) and text.isascii():
         return ""
     own = _QUOTED.sub(" ", text)
     if _REFUSAL.search(own):

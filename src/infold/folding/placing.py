@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Container, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from infold.folding.calendar import Dated
 from infold.folding.likeness import GENERIC, stem, words
@@ -41,8 +41,7 @@ Key = tuple[str, object]
 """A kind of value, and the value."""
 
 
-@dataclass(frozen=True, slots=True)
-class Placed:
+class Placed(NamedTuple):
     """A value where it stands: what it may be known by, and the words beside it."""
 
     keys: tuple[Key, ...]
@@ -68,6 +67,14 @@ class _Parts:
         self.text = text
         self.ends = [*(match.end() for match in pattern.finditer(text)), len(text)]
         self._known: dict[int, frozenset[str]] = {}
+        self._wordy: dict[int, frozenset[str]] = {}
+
+    def wordy(self, at: int) -> frozenset[str]:
+        """The words of the part at a place, without those that have digits."""
+        part = bisect_right(self.ends, at)
+        if part not in self._wordy:
+            self._wordy[part] = frozenset([word for word in self._words(part) if _wordy(word)])
+        return self._wordy[part]
 
     def words(self, at: int) -> frozenset[str]:
         """The words of the part at a place."""
@@ -106,14 +113,10 @@ def placed(
         return
     coarse = _Parts(text, _BREAK)
     parts = _Parts(text, _PART) if fine else coarse
-    called = words.__wrapped__(" ".join(named)).union(plain(part) for name in named for part in (name, f"{name}s"))
-
     def place(keys: tuple[Key, ...], kind: str, start: int, end: int) -> Placed:
         own = words.__wrapped__(text[start:end])
         near = parts.close(start, own) if fine else coarse.words(start) - own
-        return Placed(
-            keys, kind, frozenset([word for word in coarse.words(start) if _wordy(word)]), near, text[start:end]
-        )
+        return Placed(keys, kind, coarse.wordy(start), near, text[start:end])
 
     clock = [(start, end) for _, _, start, end in timed]
     for one in counted:
@@ -124,7 +127,7 @@ def placed(
         if any(begin <= start < end for begin, end in clock):  # of a time of day
             continue
         kind = one.unit or ("nth" if one.nth else "count")
-        yield place(tuple(("number", value) for value in {*one.values, *one.bases}), kind, start, one.end)
+        yield place(tuple([("number", value) for value in {*one.values, *one.bases}]), kind, start, one.end)
     for day in dated:
         keys = tuple(("date", (month, number)) for _, month, number in day.days if number)
         if keys:
@@ -133,9 +136,15 @@ def placed(
         yield place(tuple(("date", minute) for minute in sorted(minutes)), "clock", start, end)
     for written, start, end in referred:
         yield place((("identifier", known_by(written)),), form_of(written), start, end)
+    if named:
+        called = words.__wrapped__(" ".join(named)).union([plain(part) for name in named for part in (name, f"{name}s")])
     for start, end, group in _together(text, named) if fine else _each(text, named):
-        found = place(tuple(("name", plain(name)) for name in group), "name", start, end)
-        yield replace(found, beside=found.beside - called, close=found.close - called)
+        keys = tuple([("name", plain(name)) for name in group])
+        if fine:
+            found = place(keys, "name", start, end)
+            yield found._replace(beside=found.beside - called, close=found.close - called)
+        else:  # its own words are among those of all names
+            yield Placed(keys, "name", coarse.wordy(start) - called, coarse.words(start) - called, text[start:end])
 
 
 def _each(text: str, named: Sequence[str]) -> Iterator[tuple[int, int, tuple[str, ...]]]:

@@ -241,6 +241,7 @@ def _nouns(word: str, text: str, at: int) -> frozenset[str]:
     return frozenset([first, second]) if second else frozenset([first])
 
 
+@functools.lru_cache(maxsize=4096)
 def _noun(word: str) -> str:
     """The stem of a word that can be counted; empty for "has" and "of"."""
     if not word.isalpha() or len(word) < 3 or word in UNITS or word in _ASIDE:
