@@ -151,13 +151,13 @@ _NO_GROUPS: dict[str, str] = dict.fromkeys(_DATES.groupindex, "")
 
 def _readings(match: re.Match[str]) -> list[tuple[Day, ...]]:
     """What a match names: one date, or the two ends of a range, each with its possible readings."""
+    if match["iso"]:
+        return [_valid((int(match["y1"]), int(match["m1"]), int(match["d1"] or 0)))]
     get = {**_NO_GROUPS, **match.groupdict()}
 
     def number(key: str) -> int:
         return int(get[key] or 0)
 
-    if get["iso"]:
-        return [_valid((number("y1"), number("m1"), number("d1")))]
     if get["a2"]:
         year = number("y2") + (2000 if len(get["y2"]) == 2 else 0)
         return [_daily((year, number("b2"), number("a2")), (year, number("a2"), number("b2")))]

@@ -37,10 +37,11 @@ _REPLY = re.compile(
 _QUOTED = re.compile(
     r"\"[^\"]{0,200}\"|“[^”]{0,200}”|«[^»]{0,200}»|„[^“”]{0,200}[“”]|`[^`]{0,200}`|(?<!\w)'[^']{0,120}'(?!\w)"
 )
-# Whatever speaks to someone has one of these.
+# Whatever speaks to someone has one of these; "no problem" and "no content" go by their second word.
 _SPEAKING = frozenset(
-    "i you your sorry ai unable sure certainly course absolutely great okay ok got understood thanks thank no here below "
-    "hope happy glad alright let feel please summary above following es je lo".split()
+    "i you your sorry ai unable sure certainly course absolutely great okay ok got understood thanks thank here below "
+    "hope happy glad alright let feel please summary above following es je lo "
+    "problem conversation message messages content information".split()
 )
 _OWN = re.compile(
     "|".join(

@@ -113,6 +113,7 @@ def placed(
         return
     coarse = _Parts(text, _BREAK)
     parts = _Parts(text, _PART) if fine else coarse
+
     def place(keys: tuple[Key, ...], kind: str, start: int, end: int) -> Placed:
         own = words.__wrapped__(text[start:end])
         near = parts.close(start, own) if fine else coarse.words(start) - own
@@ -137,14 +138,16 @@ def placed(
     for written, start, end in referred:
         yield place((("identifier", known_by(written)),), form_of(written), start, end)
     if named:
-        called = words.__wrapped__(" ".join(named)).union([plain(part) for name in named for part in (name, f"{name}s")])
+        called = words.__wrapped__(" ".join(named)).union(
+            [plain(part) for name in named for part in (name, f"{name}s")]
+        )
     for start, end, group in _together(text, named) if fine else _each(text, named):
-        keys = tuple([("name", plain(name)) for name in group])
+        people: tuple[Key, ...] = tuple([("name", plain(name)) for name in group])
         if fine:
-            found = place(keys, "name", start, end)
+            found = place(people, "name", start, end)
             yield found._replace(beside=found.beside - called, close=found.close - called)
         else:  # its own words are among those of all names
-            yield Placed(keys, "name", coarse.wordy(start) - called, coarse.words(start) - called, text[start:end])
+            yield Placed(people, "name", coarse.wordy(start) - called, coarse.words(start) - called, text[start:end])
 
 
 def _each(text: str, named: Sequence[str]) -> Iterator[tuple[int, int, tuple[str, ...]]]:

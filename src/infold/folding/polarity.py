@@ -51,11 +51,23 @@ def opposed(line: Sequence[Clause], sources: Sequence[Clause], others: Sequence[
         denied = clause.denies or any(match.clause.denies for match in matches)
         if not clause.denies and _with(clause, matches):
             return "negation"
-        if denied and _weighed(_evidence(clause, matches)) > limit:
+        if denied and not _agree(clause, matches) and _weighed(_evidence(clause, matches)) > limit:
             return "negation"
         if _surer(clause, matches):
             return "modality"
     return ""
+
+
+def _agree(clause: Clause, matches: Sequence[_Match]) -> bool:
+    """Whether nothing that speaks of the same is denied where a clause affirms it, or the other way round."""
+    how = (clause.odd, clause.turned, clause.full)
+    for match in matches:
+        other = match.clause
+        if (other.odd, other.turned, other.full) != how:
+            return False
+        if any(sign * other.signs.get(name, 0) < 0 for name, sign in clause.signs.items()):
+            return False
+    return True
 
 
 def _with(clause: Clause, matches: Sequence[_Match]) -> bool:
@@ -242,10 +254,10 @@ def _compared(clause: Clause, matches: Sequence[_Match]) -> tuple[_Senses, _Stem
 
 def _surer(clause: Clause, matches: Sequence[_Match]) -> bool:
     """Whether a clause settles what its sources leave open, or leaves open what they demand."""
+    if not clause.moods & (FIRMLY | FREE) or matches[0].shared < 0.5 * clause.mass or matches[0].shared < 1:
+        return False
     least = _NEAR * matches[0].closeness
     near = [match.clause for match in matches if match.closeness >= least]
-    if matches[0].shared < 0.5 * clause.mass or matches[0].shared < 1:
-        return False
     return all(_firmer(clause, other) for other in near)
 
 

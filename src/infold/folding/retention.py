@@ -95,21 +95,29 @@ class Statements:
         for at, stems in enumerate(self.stems):
             for word in stems:
                 self.speaking.setdefault(word, []).append(at)
+        self.known_by: dict[str, list[int]] = {}
+        """Which of the confident ones have a word among those that they are known by."""
+        for at in self.confident:
+            for word in self.asked[at].rare:
+                self.known_by.setdefault(word, []).append(at)
 
     def missing(self, lines: Lines) -> list[int]:
         """The confident ones that neither some lines say nor those that were found missing before."""
         missing: dict[int, None] = {}
-        spoken = frozenset(lines.speaking)
-        said = set(spoken)
+        said = set(lines.speaking)
+        nearby: dict[int, dict[int, int]] = {}  # of each statement the lines that share such words, and how many
+        for word, speaking in lines.speaking.items():
+            for at in self.known_by.get(word, ()):
+                near = nearby.setdefault(at, {})
+                for line in speaking:
+                    near[line] = near.get(line, 0) + 1
         for at in self.confident:
             asked = self.asked[at]
-            if not asked.rare or not missing.keys().isdisjoint(self.enough[at]):
+            if not asked.rare or (self.enough[at] and not missing.keys().isdisjoint(self.enough[at])):
                 continue
-            near: dict[int, int] = {}
-            if not asked.rare.isdisjoint(spoken) or asked.exact:
-                near, same = _near(asked, lines)
-                if _said(asked, lines, near, same, self.share):
-                    continue
+            near = nearby.get(at, {})
+            if (near or asked.exact) and _said(asked, lines, near, _same(asked, lines), self.share):
+                continue
             together = asked.rare & said
             if together and len(together) >= max(self.share, _TOGETHER) * len(asked.rare):
                 others = {one for word in together for one in self.speaking.get(word, ()) if one in missing}
@@ -171,7 +179,12 @@ def _near(asked: Asked, lines: Lines) -> tuple[dict[int, int], list[int]]:
     for word in asked.rare:
         for at in lines.speaking.get(word, ()):
             near[at] = near.get(at, 0) + 1
-    return near, [at for seq in asked.sources for at in lines.resting.get(seq, ())]
+    return near, _same(asked, lines)
+
+
+def _same(asked: Asked, lines: Lines) -> list[int]:
+    """The lines that rest on the same messages."""
+    return [at for seq in asked.sources for at in lines.resting.get(seq, ())]
 
 
 def _said(asked: Asked, lines: Lines, near: dict[int, int], same: Iterable[int], share: float) -> bool:
@@ -183,8 +196,8 @@ def _saying(asked: Asked, lines: Lines, near: dict[int, int], same: Iterable[int
     least = share * len(asked.rare)
     weighed = [at for at, part in near.items() if part >= least]
     if asked.exact:
-        weighed += same
-    for at in dict.fromkeys(weighed):
+        weighed = list(dict.fromkeys([*weighed, *same]))
+    for at in weighed:
         evidence = lines.every[at].evidence
         if _claims(asked.claims, (evidence,)) and not _contradicts(evidence, asked.evidence):
             yield at
