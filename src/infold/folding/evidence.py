@@ -209,6 +209,7 @@ def evidence_in(text: str, at: int = 0, runs: bool = True) -> Evidence:
 
 
 def _hours(text: str, counted: Iterable[Number], timed: Sequence[Timed]) -> frozenset[float]:
+    clock = {at for _, _, start, end in timed for at in range(start, end)}
     return frozenset(
         [
             one.values[0]
@@ -217,7 +218,7 @@ def _hours(text: str, counted: Iterable[Number], timed: Sequence[Timed]) -> froz
             and one.values[0] <= _LAST_HOUR
             and ((label := one.label or label_at(text, one.start)) in _BEFORE_HOURS or not label)
             and not text.startswith(" of ", one.end)  # "five of us"
-            and not any(start < one.end and one.start < end for _, _, start, end in timed)
+            and one.end - 1 not in clock
         ]
     )
 

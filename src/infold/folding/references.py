@@ -55,9 +55,11 @@ Reference = tuple[str, int, int]
 
 def masked(text: str, spans: Iterable[tuple[int, int]]) -> str:
     """A text with some spans blanked, so that nothing else is read in them; lengths stay."""
+    blanked: list[str] = []
     for start, end in spans:
-        text = f"{text[:start]}{'¤' * (end - start)}{text[end:]}"
-    return text
+        blanked = blanked or list(text)
+        blanked[start:end] = "¤" * (end - start)
+    return "".join(blanked) or text
 
 
 def references_in(text: str, dates_there: Sequence[Dated]) -> tuple[list[Reference], str]:
@@ -71,7 +73,7 @@ def references_in(text: str, dates_there: Sequence[Dated]) -> tuple[list[Referen
         for match in pattern.finditer(text):
             if not any(start < match.end() and match.start() < end for start, end in dated):
                 found.append((match[0], *match.span()))
-    rest = masked(text, ((start, end) for _, start, end in found))
+    rest = masked(text, [*dated, *((start, end) for _, start, end in found)])
     for match in _TOKEN.finditer(rest):
         if match[0].isalpha() and match[0][1:].islower():
             continue
@@ -80,8 +82,7 @@ def references_in(text: str, dates_there: Sequence[Dated]) -> tuple[list[Referen
             token = file[1]
         if _exact(token):
             start = match.start() + match[0].index(token)
-            if not any(begin < start + len(token) and start < end for begin, end in dated):
-                found.append((token, start, start + len(token)))
+            found.append((token, start, start + len(token)))
     return found, masked(text, ((start, end) for _, start, end in found))
 
 
