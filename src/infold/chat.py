@@ -188,10 +188,17 @@ class Chat(Remembering, Changing):
         return added
 
     def _read_ahead(self, messages: Sequence[Message]) -> None:
-        """Make what a fold, the bridge or recall will want of new messages."""
+        """Make what the next fold or context will want."""
         for message in messages:
             extract(message)
-        self._memory.recaller.read_ahead(self._key)
+        if not messages or messages[-1].role != "assistant":
+            return  # the turn goes on
+        searched = self._memory.recaller.read_ahead(self._key)
+        with self.reading() as (connection, state):
+            self.beside_memory(connection, state, state.view())
+            if searched:
+                self.known(connection, state)
+                self._memory.recaller.rare(connection, state.row, messages[-1].text)
 
     # Reading -------------------------------------------------------------------------------------------
 
@@ -216,6 +223,7 @@ class Chat(Remembering, Changing):
         if isinstance(reserve_output, bool) or not isinstance(reserve_output, int) or reserve_output < 0:
             raise BudgetError(f"reserve_output must be a whole number of at least 0, not {reserve_output!r}")
         check_extras(tools, sources)
+        quiet.interrupt()
         question = question_of(query)
         tool_tokens = tools_tokens(tools)
         if tools is not None:

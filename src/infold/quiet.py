@@ -10,8 +10,8 @@ from collections.abc import Callable
 
 log = logging.getLogger("infold")
 
-PAUSE = 0.02
-"""Seconds without a turn, anywhere in the process: whoever is at work comes first."""
+PAUSE = 0.01
+"""Seconds in which nothing is added or asked for, anywhere in the process: whoever is at work comes first."""
 _MOST = 1024  # jobs that wait; of more, the oldest are left for when somebody needs what they would have made
 
 
@@ -26,13 +26,17 @@ class Quiet:
         self._thread: threading.Thread | None = None
 
     def soon(self, job: Callable[[], object]) -> None:
-        """A turn is over; do this when nothing else is going on."""
+        """Something was added; do this when nothing else is going on."""
         self._jobs.append(job)
-        self._last = self._clock()
+        self.interrupt()
         if self._thread is None or not self._thread.is_alive():  # a forked process has none
             self._thread = threading.Thread(target=self._run, name="infold-quiet", daemon=True)
             self._thread.start()
         self._wanted.set()
+
+    def interrupt(self) -> None:
+        """Somebody is at work."""
+        self._last = self._clock()
 
     def clear(self) -> None:
         """Leave what was not done yet: it holds messages that may have been forgotten."""

@@ -178,11 +178,15 @@ class Recaller:
         self._make_room()
         return kept.corpus
 
-    def read_ahead(self, key: int) -> None:
-        """Lay out what was said last in a chat that has been searched: it will be again."""
-        if key in self._chats:
-            with self._lock:
-                self._corpus(key)
+    def read_ahead(self, key: int) -> bool:
+        """Lay out what was said last in a chat that has been searched, as it will be again; whether it is such a one."""
+        if key not in self._chats:
+            return False
+        with self._lock:
+            corpus = self._corpus(key)
+            if corpus is not None and corpus.size:
+                corpus.settle()
+        return True
 
     def _unpacked(self, data: bytes) -> Segment | None:
         from infold.recall.segment import Segment
