@@ -36,7 +36,7 @@ class Block:
         if found is None:
             body = render(self.items) or self.empty
             text = f"{self.header}\n{body}" if body else ""
-            found = self._cache[key] = (text, MESSAGE_OVERHEAD + count(text) if text else 0)
+            found = self._cache[key] = (text, MESSAGE_OVERHEAD + count_cached(text) if text else 0)
         return found
 
     @property
