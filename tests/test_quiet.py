@@ -9,6 +9,7 @@ import pytest
 
 from infold import Memory
 from infold.folding import extractive
+from infold.messages import parse
 from infold.quiet import _MOST, PAUSE, Quiet
 from tests.conftest import assistant, turn, user
 from tests.proxied import eventually
@@ -87,3 +88,11 @@ def test_messages_of_a_chat_that_is_folded_are_read_before_anybody_asks(memory: 
         return {key[-1] for key in [*extractive._read]}
 
     eventually(read, lambda found: {message.text for message in added} <= found)
+
+
+def test_of_too_many_readings_the_oldest_give_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(extractive, "_MOST_READ", 3)
+    extractive.forget_read()
+    for number in range(1, 6):
+        extractive.extract(parse(user(f"I prefer tea number {number}.")).stored(f"m{number}", number, 1, 9))
+    assert [key[-1] for key in extractive._read] == [f"I prefer tea number {number}." for number in (3, 4, 5)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 
 from infold.folding.abroad import read_abroad
 from infold.folding.cues import foreign, says
@@ -66,7 +67,8 @@ def extract(message: Message) -> list[Candidate]:
     found = _read.get(key)
     if found is None:
         if len(_read) >= _MOST_READ:
-            _read.clear()
+            with suppress(KeyError, RuntimeError, StopIteration):  # another thread was quicker
+                del _read[next(iter(_read))]
         found = _read[key] = tuple(_extract(message))
     return [*found]
 
@@ -76,7 +78,7 @@ def forget_read() -> None:
     _read.clear()
 
 
-_MOST_READ = 4096
+_MOST_READ = 8192
 _read: dict[tuple[object, ...], tuple[Candidate, ...]] = {}
 
 
