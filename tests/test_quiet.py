@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 
 import pytest
@@ -34,14 +33,13 @@ def quiet(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> Quiet:
     return Quiet(clock)
 
 
-def test_nothing_is_done_while_turns_follow_each_other(quiet: Quiet, clock: Clock) -> None:
+def test_nothing_is_done_while_somebody_is_at_work(quiet: Quiet, clock: Clock) -> None:
     done: list[int] = []
-
-    def job(number: int) -> Callable[[], object]:
-        return lambda: done.append(number)
-
     for number in range(3):
-        quiet.soon(job(number))
+        with quiet:
+            quiet.soon(number, partial(done.append, number))
+            clock.now += 10 * PAUSE  # however long it takes
+            assert quiet.step() == PAUSE
         clock.now += PAUSE / 2
         wait = quiet.step()
         assert wait is not None
@@ -49,27 +47,28 @@ def test_nothing_is_done_while_turns_follow_each_other(quiet: Quiet, clock: Cloc
     assert done == []
     clock.now += PAUSE
     assert [quiet.step() for _ in range(2)] == [0.0, 0.0]
-    quiet.soon(job(3))  # and somebody is at work again
+    with quiet:
+        assert quiet.step() == PAUSE
     assert quiet.step() == pytest.approx(PAUSE)
     clock.now += PAUSE
-    assert [quiet.step() for _ in range(3)] == [0.0, 0.0, None]
-    assert done == [0, 1, 2, 3]
+    assert [quiet.step() for _ in range(2)] == [0.0, None]
+    assert done == [0, 1, 2]
 
 
-def test_a_job_that_fails_is_left_and_the_oldest_give_way(quiet: Quiet, clock: Clock) -> None:
+def test_a_job_is_done_once_fails_alone_and_the_oldest_give_way(quiet: Quiet, clock: Clock) -> None:
     done: list[int] = []
 
     def fail() -> None:
         raise ValueError("no")
 
-    quiet.soon(partial(done.append, -1))
-    for number in range(_MOST):
-        quiet.soon(partial(done.append, number) if number % 2 else fail)
+    for number in range(-1, _MOST):
+        for _ in range(2):
+            quiet.soon(number, partial(done.append, number) if number % 2 else fail)
     clock.now += 1
     while quiet.step() is not None:
         pass
     assert done == [*range(1, _MOST, 2)]
-    quiet.soon(fail)
+    quiet.soon(0, fail)
     quiet.clear()
     assert quiet.step() is None
 

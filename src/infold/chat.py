@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
-from functools import partial
 from typing import TYPE_CHECKING, Any, overload
 
 from infold import formats, reports
@@ -55,6 +54,7 @@ if TYPE_CHECKING:
     from infold.models.spec import Model
 
 log = logging.getLogger("infold")
+_AHEAD = 4  # messages at the end of a chat that are read ahead: a turn or two
 
 
 class Chat(Remembering, Changing):
@@ -140,7 +140,7 @@ class Chat(Remembering, Changing):
         added: list[Message] = []
         events: list[Event] = []
         instant = self._rewriter.folds_instantly
-        with self.writing() as (connection, state):
+        with quiet, self.writing() as (connection, state):
             reach("add.begun")
             if after is not None and state.row.last_seq != after:
                 raise MovedOnError(f"chat {self.id!r} has gone on since message {after}; look at it again")
@@ -184,21 +184,20 @@ class Chat(Remembering, Changing):
         if events:
             self._index(state)
         if state.row.cursor:  # one that is folded
-            quiet.soon(partial(self._read_ahead, added))
+            quiet.soon(id(self), self._read_ahead)
         return added
 
-    def _read_ahead(self, messages: Sequence[Message]) -> None:
+    def _read_ahead(self) -> None:
         """Make what the next fold or context will want."""
-        for message in messages:
-            extract(message)
-        if not messages or messages[-1].role != "assistant":
-            return  # the turn goes on
         searched = self._memory.recaller.read_ahead(self._key)
         with self.reading() as (connection, state):
+            new = state.messages[-_AHEAD:]
             self.beside_memory(connection, state, state.view())
-            if searched:
+            if searched and new:
                 self.known(connection, state)
-                self._memory.recaller.rare(connection, state.row, messages[-1].text)
+                self._memory.recaller.rare(connection, state.row, new[-1].text)
+        for message in new:
+            extract(message)
 
     # Reading -------------------------------------------------------------------------------------------
 
@@ -223,12 +222,11 @@ class Chat(Remembering, Changing):
         if isinstance(reserve_output, bool) or not isinstance(reserve_output, int) or reserve_output < 0:
             raise BudgetError(f"reserve_output must be a whole number of at least 0, not {reserve_output!r}")
         check_extras(tools, sources)
-        quiet.interrupt()
         question = question_of(query)
         tool_tokens = tools_tokens(tools)
         if tools is not None:
             self._note_tools(tool_tokens)
-        with self.reading() as (connection, state):
+        with quiet, self.reading() as (connection, state):
             view = state.view(() if question else asked(connection, state))
             if upto is not None and upto < state.row.last_seq:
                 if upto < state.row.cursor:
@@ -242,9 +240,10 @@ class Chat(Remembering, Changing):
             asks_back = ask is not None and self.asks_back(connection, state, ask.text, question is not None, budget)
             if ask is not None and policy.entities and (asks_back or not policy.recall_cap):
                 view = self.related(connection, state, view, ask.text, named=asks_back)
-        if ask is not None and asks_back:
-            view = self.answers(view, ask, budget, upto)
-        context = assemble_for(tokenizer, view, budget, query=question, tools=tools, sources=sources or ())
+        with quiet:
+            if ask is not None and asks_back:
+                view = self.answers(view, ask, budget, upto)
+            context = assemble_for(tokenizer, view, budget, query=question, tools=tools, sources=sources or ())
         if log.isEnabledFor(logging.DEBUG):
             reports.log_trimmed(self.id, context)
         return context

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections import deque
 from collections.abc import Callable
 
 log = logging.getLogger("infold")
@@ -16,41 +15,52 @@ _MOST = 1024  # jobs that wait; of more, the oldest are left for when somebody n
 
 
 class Quiet:
-    """Small jobs that may also be left undone, on one thread. It is started by the first of them."""
+    """Small jobs that may also be left undone, on one thread, which the first of them starts. With it, somebody is at work."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
-        self._jobs: deque[Callable[[], object]] = deque(maxlen=_MOST)
+        self._jobs: dict[int, Callable[[], object]] = {}
+        self._working = 0
         self._last = 0.0
+        self._lock = threading.Lock()
         self._wanted = threading.Event()
         self._thread: threading.Thread | None = None
 
-    def soon(self, job: Callable[[], object]) -> None:
-        """Something was added; do this when nothing else is going on."""
-        self._jobs.append(job)
-        self.interrupt()
+    def __enter__(self) -> None:
+        with self._lock:
+            self._working += 1
+
+    def __exit__(self, *error: object) -> None:
+        with self._lock:
+            self._working -= 1
+            self._last = self._clock()
+
+    def soon(self, key: int, job: Callable[[], object]) -> None:
+        """Do this when nothing else is going on; once for a key, however often it is asked for."""
+        with self._lock:
+            self._jobs.pop(key, None)
+            self._jobs[key] = job
+            if len(self._jobs) > _MOST:
+                del self._jobs[next(iter(self._jobs))]
         if self._thread is None or not self._thread.is_alive():  # a forked process has none
             self._thread = threading.Thread(target=self._run, name="infold-quiet", daemon=True)
             self._thread.start()
         self._wanted.set()
 
-    def interrupt(self) -> None:
-        """Somebody is at work."""
-        self._last = self._clock()
-
     def clear(self) -> None:
-        """Leave what was not done yet: it holds messages that may have been forgotten."""
-        self._jobs.clear()
+        """Leave what was not done yet."""
+        with self._lock:
+            self._jobs.clear()
 
     def step(self) -> float | None:
         """Do one job, or say how many seconds it is still too early; None where there is nothing to do."""
-        early = self._last + PAUSE - self._clock()
-        if early > 0 and self._jobs:
-            return early
-        try:
-            job = self._jobs.popleft()
-        except IndexError:
-            return None
+        with self._lock:
+            if not self._jobs:
+                return None
+            early = PAUSE if self._working else self._last + PAUSE - self._clock()
+            if early > 0:
+                return early
+            job = self._jobs.pop(next(iter(self._jobs)))
         try:
             job()
         except Exception:  # it is done again by whoever needs it, who then learns what is wrong
