@@ -28,6 +28,21 @@ settings.register_profile("repeatable", derandomize=not os.environ.get("INFOLD_F
 settings.load_profile("repeatable")
 
 
+class Clock:
+    """Seconds, moved by hand."""
+
+    def __init__(self) -> None:
+        self.now = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
 def ticking_clock(start: int = START, step: int = 1000) -> Callable[[], int]:
     """A clock that moves one step each time it is read."""
     return itertools.count(start, step).__next__

@@ -12,24 +12,10 @@ from infold.models.caller import BACKOFF, FAILURES, MOST_PAUSE, MOST_WAIT, PAUSE
 from infold.models.clients import Ask
 from infold.models.errors import BadAnswerError, DeniedError, ModelError, TooLargeError, TransportError
 from infold.models.spec import Model
+from tests.conftest import Clock
 from tests.upstream import Step, Upstream, step
 
 ASK = Ask("You keep the memory.", "<messages>\n[1] user: My ticket is FACT-1201.\n</messages>", {}, "items.v1@0", 500)
-
-
-class Clock:
-    """Seconds, moved by hand."""
-
-    def __init__(self) -> None:
-        self.now = 1000.0
-
-    def __call__(self) -> float:
-        return self.now
-
-
-@pytest.fixture
-def clock() -> Clock:
-    return Clock()
 
 
 @pytest.fixture

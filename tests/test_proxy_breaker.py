@@ -9,13 +9,7 @@ import pytest
 
 from infold.errors import DatabaseBusyError, NotFoundError
 from infold.service.breaker import FAILURES, PAUSE, Breaker
-
-
-class Clock:
-    now = 100.0
-
-    def __call__(self) -> float:
-        return self.now
+from tests.conftest import Clock
 
 
 def ask(breaker: Breaker, error: BaseException | None = None) -> bool:

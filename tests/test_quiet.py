@@ -10,20 +10,8 @@ from infold import Memory
 from infold.folding import extractive
 from infold.messages import parse
 from infold.quiet import _MOST, PAUSE, Quiet
-from tests.conftest import assistant, turn, user
+from tests.conftest import Clock, assistant, turn, user
 from tests.proxied import eventually
-
-
-class Clock:
-    now = 100.0
-
-    def __call__(self) -> float:
-        return self.now
-
-
-@pytest.fixture
-def clock() -> Clock:
-    return Clock()
 
 
 @pytest.fixture
