@@ -191,13 +191,17 @@ class Desk:
 
     async def run(self, work: Callable[[Memory], T], *, slow: bool = False) -> T:
         """Do something with the tenant's memory."""
-        service = self.service
-        return await (service.run_slowly if slow else service.run_in_time)(work, self.memory)
+        return await self._run(slow, work, self.memory)
 
     async def with_chat(self, id: str, work: Callable[[Chat], T], *, slow: bool = False) -> T:
         """Do something with a chat that is there."""
-        service = self.service
-        return await (service.run_slowly if slow else service.run_in_time)(self._with_chat, id, work)
+        return await self._run(slow, self._with_chat, id, work)
+
+    async def _run(self, slow: bool, work: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
+        if not slow:
+            return await self.service.run_in_time(work, *args, **kwargs)
+        with self.service.breaker.watching():
+            return await self.service.run_slowly(work, *args, **kwargs)
 
     def _with_chat(self, id: str, work: Callable[[Chat], T]) -> T:
         chat, cached = self.service.find_chat(self.memory, self._tenant, id)
