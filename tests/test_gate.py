@@ -262,6 +262,24 @@ def test_F3_pins_need_not_be_repeated_but_not_contradicted() -> None:
     assert actions(verdict) == [("pin", "dropped")]
 
 
+def test_F3_a_line_in_doubt_gives_way_to_what_its_message_says_and_speaks_against_no_other() -> None:
+    messages = said("My tenant hasn't paid since February.", "The final grade can't be changed any more.")
+    verdict = judge([line("Tenant in arrears since February", 11), line("Final grade is definitive", 12)], messages)
+    assert verdict.ok, "however many are in doubt"
+    assert [(one.text, one.sources) for one in verdict.lines] == [
+        ("User's tenant hasn't paid since February", (11,)),
+        ("Final grade can't be changed any more", (12,)),
+    ]
+    assert actions(verdict) == [("negation", "replaced")] * 2
+
+
+def test_F3_in_the_place_of_a_line_in_doubt_nothing_is_said_twice() -> None:
+    messages = said("My tenant hasn't paid since February.")
+    told = line("User's tenant hasn't paid since February", 11)
+    verdict = judge([told, line("Tenant in arrears since February", 11)], messages)
+    assert [one.text for one in verdict.lines] == [told.text]
+
+
 # ---------------------------------------------------------------- Details
 
 

@@ -34,7 +34,9 @@ KEYS = {
     "kept",
     "gone",
     "paraphrase",
+    "doubted",
 }
+DOUBT = "its sources may say the opposite"
 REASONS = {
     "number", "date", "identifier", "name", "negation", "modality", "unsupported", "transcript", "reply", "refusal",
     "prompt", "copy", "pin", "size",
@@ -55,6 +57,7 @@ class Case:
     kept: tuple[str, ...]
     gone: tuple[str, ...]
     paraphrase: bool
+    doubted: bool
 
     def verdict(self) -> Verdict:
         found = [one for message in self.messages for one in extract(message)] if self.extract else []
@@ -84,6 +87,7 @@ def read_case(table: dict[str, Any]) -> Case:
         tuple(table.get("kept", ())),
         tuple(table.get("gone", ())),
         table.get("paraphrase", False),
+        table.get("doubted", False),
     )
 
 
@@ -108,7 +112,8 @@ each_case = pytest.mark.parametrize("case", [pytest.param(c, id=readable(n, c)) 
 
 def test_F3_the_corpus_is_broad_enough() -> None:
     assert len(CASES) >= 110
-    assert sum(case.paraphrase and not any(case.fails) for case in CASES) >= 40
+    assert sum(case.paraphrase and not any(case.fails) and not case.doubted for case in CASES) >= 40
+    assert sum(case.doubted for case in CASES) * 20 <= len(CASES), "doubt is rare"
     abroad = [
         case
         for case in CASES
@@ -123,8 +128,13 @@ def test_F3_the_corpus_is_broad_enough() -> None:
 def test_F3_gate(case: Case) -> None:
     verdict = case.verdict()
     failed = [(one.reason, one.detail) for one in verdict.findings if one.action in ("dropped", "replaced")]
-    assert sorted(reason for reason, _ in failed) == sorted(filter(None, case.fails)), failed
-    assert verdict.ok == (len(failed) * 2 <= len(case.lines))
+    doubts = [one for one in failed if one[1] == DOUBT] if case.doubted else []
+    assert bool(doubts) == case.doubted
+    assert sorted(reason for reason, _ in failed) == sorted(
+        [*filter(None, case.fails), *(["negation"] * len(doubts))]
+    ), failed
+    sure = len(failed) - len(doubts)
+    assert verdict.ok == (sure * 2 <= len(case.lines)) or (doubts and not verdict.lines)
     committed = [line.text for line in verdict.lines]
     carried = [one.detail for one in verdict.findings if one.action == "carried"]
     if case.carried is not None:
@@ -167,12 +177,20 @@ def passes(told: Told, chat: tuple[Message, ...], by: int = 0) -> bool:
     return any(one.text == told.text for one in judge([line], chat, whole=False).lines)
 
 
+def doubted(told: Told) -> bool:
+    """Whether a line gives way to what its messages say only because it may be denied there."""
+    findings = judge([Candidate("facts", told.text, told.cites)], told.chat, whole=False).findings
+    return {one.detail for one in findings if one.action in ("dropped", "replaced")} == {DOUBT}
+
+
 def test_F3_values_that_were_exchanged_are_told_from_those_that_were_not() -> None:
     lines = read_exchanges()
     right, wrong = [one for one in lines if one.right], [one for one in lines if not one.right]
     assert len(right) >= 120
     assert len(wrong) >= 100
-    assert [one.text for one in right if not passes(one, one.chat)] == []
+    failing = [one for one in right if not passes(one, one.chat)]
+    assert [one.text for one in failing if not doubted(one)] == []
+    assert len(failing) * 20 <= len(right), "doubt is rare"
     caught = sum(not passes(one, one.chat) for one in wrong)
     assert caught / len(wrong) >= 0.65, caught
 
@@ -182,4 +200,4 @@ def test_F3_other_talk_before_a_chat_makes_no_line_wrong() -> None:
     for one, other in zip(lines, [*lines[50:], *lines[:50]], strict=True):
         before = [replace(each, seq=at) for at, each in enumerate(other.chat, start=1)]
         after = [replace(each, seq=each.seq + len(before)) for each in one.chat]
-        assert passes(one, (*before, *after), len(before)), one.text
+        assert passes(one, (*before, *after), len(before)) or doubted(one), one.text

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import re
 from collections.abc import Sequence
@@ -99,9 +100,30 @@ def _extract(message: Message) -> list[Candidate]:
     return reader.found
 
 
+def retold(message: Message, about: frozenset[str]) -> tuple[str, int]:
+    """The sentence of a message that has most of some words, told as memory tells it; and how many it has.
+
+    Empty for questions, and for languages in which a sentence cannot be told of its speaker.
+    """
+    best, most = "", 0
+    for sentence in sentences_of(message) if message.role in ("user", "assistant") else ():
+        shared = len(words(sentence) & about)
+        low = sentence.lower()
+        if shared > most and not sentence.endswith(("?", "？")) and not foreign(low, frozenset(words_of(low))):
+            best, most = sentence, shared
+    reader = _Reader(message, ())
+    return tell(best, best, reader.speaker, reader.listener, "fact", reader.at) if best else "", most
+
+
 def sentences_of(message: Message) -> list[str]:
     """The sentences of a message as they are read, one by one."""
-    return _joined(sentences(clean(without_own(message.text)[:READ_CHARS])))
+    return _joined(plain_sentences(message.text))
+
+
+@functools.lru_cache(maxsize=256)
+def plain_sentences(text: str) -> Sequence[str]:
+    """The sentences of a text one by one, without what infold itself put there."""
+    return tuple(sentences(clean(without_own(text)[:READ_CHARS])))
 
 
 def speaker_of(message: Message) -> str:
@@ -109,7 +131,7 @@ def speaker_of(message: Message) -> str:
     return message.name or "User" if message.role == "user" else "Assistant"
 
 
-def _joined(found: list[str]) -> list[str]:
+def _joined(found: Sequence[str]) -> list[str]:
     """Sentences with what only continues them: topics put as questions, and short afterthoughts."""
     whole: list[str] = []
     for sentence in found:

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from infold.folding.evidence import claims_of, evidence_of_text, stems_of
+from infold.folding.extractive import retold
 from infold.folding.grounding import Grounds, Support
 from infold.folding.likeness import words
 from infold.folding.manner import long_runs, manner, prompted
@@ -26,6 +27,8 @@ _TOO_LARGE = 2  # times the cap
 _CONFIDENT = 0.75  # a statement from here on is not left out
 _OLD_SHARE, _NEW_SHARE = 0.5, 0.3  # of the telling words: to count as said by a line
 _MOST_SOURCES = 6
+_RETOLD = 2  # words that a sentence must share with a line to be told in its place
+_UNSURE = 0.5  # how sure one can be of such a line
 _DETAIL = 120
 _KEPT = 8  # bases of judgements
 
@@ -187,6 +190,7 @@ class _Gate:
         prompts: Sequence[str],
     ) -> None:
         self.pins, self.prompts = pins, prompts
+        self.messages = {message.seq: message for message in sources}
         self.basis = basis = _basis(sources, memory, pins, found)
         self.grounds, self.stated = basis.grounds, basis.stated
         self.remembered, self.seqs, self.older = basis.remembered, basis.seqs, basis.older
@@ -213,8 +217,8 @@ class _Gate:
         if not reason:
             self._add(self._cited(line, support), self._is_new(line, support))
             return
-        self.failed += 1
-        twin = self._twin(line)
+        self.failed += not support.doubtful  # one that is only doubtful does not speak against the others
+        twin = self._twin(line) or (self._retold(line) if support.doubtful else None)
         if twin is not None:
             self._add(twin, True)
         self.note(reason, detail, "replaced" if twin is not None else "dropped")
@@ -282,6 +286,17 @@ class _Gate:
         if best is None or covered(self.stated.asked[best[1]], self.sound, _NEW_SHARE):
             return None
         return self.stated.every[best[1]]
+
+    def _retold(self, line: Candidate) -> Candidate | None:
+        """What a doubtful line rests on, told without the model: nothing of it shall be lost."""
+        mine = words(line.text)
+        told = [(*retold(self.messages[seq], mine), seq) for seq in line.sources if seq in self.messages]
+        text, shared, seq = max(told, key=lambda one: (one[1], one[2]), default=("", 0, 0))
+        if shared < _RETOLD or manner(text) or line_tokens(text) > _LONGEST:
+            return None
+        if covered(Asked.of(text, (seq,)), self.sound, _NEW_SHARE):
+            return None
+        return Candidate(line.section, text, (seq,), confidence=min(line.confidence, _UNSURE))
 
     def keep_memory(self) -> None:
         """Carry over what memory held, no message supersedes, and no line says any more."""

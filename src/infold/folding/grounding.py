@@ -43,6 +43,8 @@ class Support:
 
     reason: str = ""
     detail: str = ""
+    doubtful: bool = False
+    """Whether it only may be so."""
     documents: set[int] = field(default_factory=set)
     """Texts that ground its claims beyond those it cites."""
     shared: dict[int, int] = field(default_factory=dict)
@@ -295,9 +297,14 @@ class Grounds(Texts):
         if not found.shared and not found.documents and not self._grounded(text) and not _abroad(text, self, own):
             return _failed(found, "unsupported", "nothing in its sources speaks of it")
         reason = opposed(clauses_of(text), *self.told(own, found.shared))
-        if reason:
-            says = "its sources say the opposite" if reason == "negation" else "its sources are not as sure, or surer"
-            return _failed(found, reason, says)
+        match reason:
+            case "doubt":
+                found.doubtful = True
+                return _failed(found, "negation", "its sources may say the opposite")
+            case "negation":
+                return _failed(found, reason, "its sources say the opposite")
+            case "modality":
+                return _failed(found, reason, "its sources are not as sure, or surer")
         return found
 
     def told(self, own: set[int], shared: Mapping[int, int]) -> tuple[list[Clause], list[Clause]]:

@@ -39,11 +39,12 @@ class _Match(NamedTuple):
 
 
 def opposed(line: Sequence[Clause], sources: Sequence[Clause], others: Sequence[Clause] = ()) -> str:
-    """ "negation" or "modality" where a line says the opposite of its sources, or is surer than they are; else empty.
+    """ "negation" or "modality" where a line says the opposite of its sources, or is surer than they are; "doubt" where it
+    may well say the opposite; else empty.
 
     `sources` are the clauses it rests on, `others` those of texts that only speak of the same.
     """
-    limit = _model().limit
+    model, doubt = _model(), ""
     for clause in line:
         matches = _matches(clause, sources, others)
         if not matches:
@@ -51,11 +52,15 @@ def opposed(line: Sequence[Clause], sources: Sequence[Clause], others: Sequence[
         denied = clause.denies or any(match.clause.denies for match in matches)
         if not clause.denies and _with(clause, matches):
             return "negation"
-        if denied and not _agree(clause, matches) and _weighed(_evidence(clause, matches)) > limit:
-            return "negation"
+        if denied and not _agree(clause, matches):
+            weighed = _weighed(_evidence(clause, matches))
+            if weighed > model.limit:
+                return "negation"
+            if weighed > model.doubt:
+                doubt = "doubt"
         if _surer(clause, matches):
             return "modality"
-    return ""
+    return doubt
 
 
 def _agree(clause: Clause, matches: Sequence[_Match]) -> bool:
@@ -98,6 +103,8 @@ class _Model(NamedTuple):
     bias: float
     limit: float
     """Above which a clause is taken for the reverse of its sources."""
+    doubt: float
+    """Above which it may be."""
     weights: list[float]
     pairs: list[list[float]]
     """Of each two figures of `PAIRED`: the weight of their product."""
@@ -110,6 +117,7 @@ def _model() -> _Model:
     return _Model(
         told["bias"],
         told["limit"],
+        told["doubt"],
         [weights.get(name, 0.0) for name in NAMES],
         [[pairs.get(f"{one} x {two}", 0.0) for two in PAIRED] for one in PAIRED],
     )

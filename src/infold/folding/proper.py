@@ -8,6 +8,7 @@ import unicodedata
 from collections.abc import Collection
 
 from infold.folding.calendar import MONTHS, WEEKDAYS
+from infold.folding.given import GIVEN
 from infold.folding.judge import common
 from infold.folding.quantities import UNITS
 from infold.tokens import rank
@@ -98,7 +99,8 @@ def ordinary(word: str) -> bool:
 
 
 def names(text: str, german: bool = False) -> list[str]:
-    """The words of a line that name someone or something, in order; in `german`, where all nouns are large, those after a title."""
+    """The words of a line that name someone or something, in order; in `german`, where all nouns are large, given names and
+    those after a title."""
     if not any(map(str.isupper, text)) and not _HAN.search(text):
         return []
     found: list[str] = []
@@ -123,12 +125,14 @@ def names(text: str, german: bool = False) -> list[str]:
         ):
             continue
         before = text[max(0, at - 8) : at]
-        if german and not _TITLES.search(before):
+        person = plain(word) in GIVEN
+        if german and not person and not _TITLES.search(before):
             continue
         first = headline or _STARTS.search(before[-4:]) or not text[:at].strip()
         if (
             first
             and word[1:].islower()
+            and not person
             and ordinary(word)
             and (headline or not (_TITLES.search(before) or _first_name(word, text[match.end() : match.end() + 24])))
         ):
