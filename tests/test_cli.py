@@ -96,6 +96,14 @@ def test_add_a_file_keeps_orphans_and_is_one_transaction(run: Run, tmp_path: Pat
         assert len(memory.chat("log").messages()) == 3
 
 
+def test_folding_a_chat_that_is_too_short_says_so(run: Run) -> None:
+    run("add", "a", "I moved to Porto.")
+    code, out, _ = run("fold", "a")
+    assert code == 0
+    assert "no message is folded yet: the newest stay word for word" in out
+    assert "no message" not in run("fold", "a", "--json")[1]
+
+
 def test_replay_shows_folds_memory_and_proof(run: Run, tmp_path: Path) -> None:
     write_jsonl(tmp_path / "talk.jsonl", transcript())
     code, out, _ = run("replay", "talk.jsonl", "--preset", "rolling")

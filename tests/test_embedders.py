@@ -97,6 +97,39 @@ def test_D8_any_object_with_two_methods_is_an_embedder(url: str) -> None:
         assert chat.recall("Where is the spare key?")[0].text == FACT
 
 
+@pytest.mark.parametrize("again", [0, 20])
+def test_F9_messages_that_leave_while_they_are_searched_are_not_quoted(url: str, again: int) -> None:
+    class Rewinds(Letters):
+        """Takes messages back, and adds others in their place, while a question is searched for."""
+
+        def embed(self, texts: list[str]) -> Any:
+            if texts == [question] and chat.messages(after=heron):
+                chat.rewind(chat.messages(after=heron - 1)[0].id)
+                chat.add([user(f"No. {n}") for n in range(again)])
+            return super().embed(texts)
+
+    question, heron = "Where does the heron nest?", 1000
+    with Memory(url, embedder=Rewinds()) as memory:
+        chat = filled(memory)
+
+        def ask() -> None:
+            nonlocal heron
+            heron = len(chat.messages())
+            chat.add([user("The heron nests on the old crane."), assistant("A heron's nest!")])
+            chat.add([user(f"Turn {n} speaks of the harvest and of rain, and of apples.") for n in range(20)])
+
+        ask()
+        context = chat.context(question, max_tokens=150)
+        assert len(chat.messages()) == heron + again
+        assert "crane" not in str(context.messages)
+        assert "recalled" in context.sources
+        ask()
+        known = {message.text for message in chat.messages(limit=heron)}
+        hits = chat.recall(question, kinds=["message"])
+        assert len(chat.messages()) == heron + again
+        assert {hit.text for hit in hits} <= known
+
+
 @pytest.mark.parametrize("bad", [5, object(), "anthropic:claude", "nobody:x", "", "http://localhost:1/v1"])
 def test_what_is_no_embedder_is_refused(url: str, bad: Any) -> None:
     with pytest.raises(ConfigError):

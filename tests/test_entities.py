@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from infold.entities import KINDS, STATUSES, Entity, Mention, key_of, line, read, relevant, resolve
+from infold.entities import KINDS, STATUSES, Entities, Entity, Mention, Things, key_of, line, read, relevant, resolve
 from infold.folding.extractive import extract
 from infold.messages import ROLES, Message
 
@@ -158,6 +158,19 @@ def test_E8_the_order_of_mentions_does_not_matter(found: list[Mention], shuffler
     shuffler.shuffle(shuffled)
     assert resolve(shuffled) == resolve(found)
     assert resolve(found + shuffled) == resolve(found), "nor how often one is given"
+
+
+@given(st.lists(st.lists(some_mention(), max_size=8), max_size=6), st.sampled_from([*TASKS, *PEOPLE, *OVER]))
+def test_E8_mentions_may_come_bit_by_bit_in_any_order(parts: list[list[Mention]], query: str) -> None:
+    things, known, so_far = Things(), Entities(), []
+    for part in parts:
+        so_far += part
+        changed = things.add(part)
+        known.change([things.entity(id) for id in changed if id in things], [id for id in changed if id not in things])
+        at_once = resolve(so_far)
+        assert list(known) == at_once
+        assert known.relevant(query, 5) == relevant(at_once, query, 5)
+        assert [known.line(one) for one in known] == [line(one, {o.id: o.name for o in at_once}) for one in at_once]
 
 
 @given(st.lists(some_mention(), max_size=25))

@@ -15,7 +15,7 @@ from infold.facts.consistency import contradictions
 from infold.folding.extractive import extract
 from infold.folding.merge import Change
 from infold.items import LONG, Item
-from infold.layers import NOMINATING, difference, is_kept, nominal, own_summary, without_outdated
+from infold.layers import NOMINATING, difference, in_old_words, is_kept, nominal, own_summary, without_outdated
 from infold.messages import parse
 from tests import rawsql
 from tests.conftest import assistant, user
@@ -107,6 +107,20 @@ def test_D9_a_long_summary_that_says_nothing_new_is_redundant() -> None:
     assert difference(change, [*old, leaf], []).redundant
     new = _item("3.1", "User prefers to sail to Lisbon in June", 5)
     assert not difference(Change(("2.1",), (new,), (*old, new)), [*old, leaf], []).redundant
+
+
+def test_D9_a_redundant_long_summary_leaves_the_text_as_it_is_and_only_sources_grow() -> None:
+    old = [_item("1.1", "User's budget for the blue crate is 400 euros", 1), _item("1.2", "User prefers trains", 2)]
+    again = _item("3.1", "For the blue crate the budget of User is 400 euros", 1, 5)
+    twice = _item("3.2", "User's budget for the blue crate: 400 euros", 6)
+    change = Change(("1.1", "2.1"), (again, twice), (again, twice, old[1]))
+    assert difference(change, old, []).redundant
+    told = in_old_words(change, old)
+    assert [(one.text, one.sources) for one in told.items] == [
+        (old[0].text, (1, 5)), (twice.text, (6,)), (old[1].text, (2,)),
+    ]  # fmt: skip
+    assert told.added == told.items[:2]
+    assert told.removed == change.removed
 
 
 def test_D9_lines_that_got_lost_are_counted() -> None:

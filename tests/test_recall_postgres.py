@@ -103,9 +103,8 @@ def shown(hits: list[Hit]) -> list[tuple[Any, ...]]:
 def loaded(memory: Memory) -> int:
     """Passages that are in memory as chats or users."""
     recaller = memory.recaller
-    return sum(kept.corpus.size for kept in recaller._chats.values()) + sum(
-        corpus.size for _, corpus in recaller._users.values()
-    )
+    users = [kept.corpus.size for kept in recaller._users.values() if kept.corpus is not None]
+    return sum(kept.corpus.size for kept in recaller._chats.values()) + sum(users)
 
 
 # What is found -------------------------------------------------------------------------------------------

@@ -192,7 +192,7 @@ def test_every_statement_that_makes_a_chat_or_a_users_mention_is_scoped() -> Non
         for name, query in queries()
         if query.sql.startswith("INSERT INTO chats ") or re.match(r"INSERT INTO mentions \([^)]*\) VALUES", query.sql)
     }
-    assert {"store._insert_chat", "derived._insert_mention"} <= set(made)
+    assert {"store._insert_chat", "mentions._insert_mention"} <= set(made)
     assert [name for name, query in made.items() if not query.scoped] == []
 
 

@@ -183,7 +183,7 @@ class Chat(Remembering, Changing):
             self._rewriter.resume(state)
         if events:
             self._index(state)
-        if state.row.cursor:  # one that is folded
+        if state.row.cursor:  # of those that may never be folded, a client sends very many
             quiet.soon(id(self), self._read_ahead)
         return added
 
@@ -194,8 +194,8 @@ class Chat(Remembering, Changing):
             new = state.messages[-_AHEAD:]
             self.beside_memory(connection, state, state.view())
             if searched and new:
-                self.known(connection, state)
-                self._memory.recaller.rare(connection, state.row, new[-1].text)
+                self.entities_known(connection, state)
+                self._memory.recaller.rarity.rare(connection, state.row, new[-1].text)
         for message in new:
             extract(message)
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from infold.arguments import question_of
 from infold.assembly import assemble
 from infold.context import Context, View, check_budget
-from infold.entities import Entities, Entity, line, relevant
+from infold.entities import Entities, Entity
 from infold.errors import NotFoundError
 from infold.items import Item
 from infold.messages import Message
@@ -48,11 +48,11 @@ def assemble_open(chat: Chat, query: str, max_tokens: int | None = None) -> dict
     if max_tokens is not None:
         check_budget(max_tokens)
     with chat.reading() as (connection, state):
-        view, entities = state.view(), chat.known(connection, state).entities
+        view, entities = state.view(), chat.entities_known(connection, state).entities
     return _assembled(view, entities, query, max_tokens)
 
 
-def _assembled(view: View, entities: Sequence[Entity], query: str, max_tokens: int | None) -> dict[str, Any]:
+def _assembled(view: View, entities: Entities, query: str, max_tokens: int | None) -> dict[str, Any]:
     settings = Settings.from_environment()
     cap = settings.memory_context_max_tokens
     applied = cap if max_tokens is None else min(max_tokens, cap)
@@ -71,7 +71,7 @@ def _assembled(view: View, entities: Sequence[Entity], query: str, max_tokens: i
     }
 
 
-def _read(memory: Memory, user: str | None, chat: str) -> tuple[View, Sequence[Entity]]:
+def _read(memory: Memory, user: str | None, chat: str) -> tuple[View, Entities]:
     from infold.ledger import store
     from infold.state import load
 
@@ -81,9 +81,7 @@ def _read(memory: Memory, user: str | None, chat: str) -> tuple[View, Sequence[E
             raise NotFoundError(f"there is no chat {chat!r} of the user {user!r}; add a message to it first")
         state = load(connection, row.key, None)
         assert state is not None, "it is read in the same transaction"
-        knowledge = memory.knowledge
-        known = knowledge.of_user(connection, user) if user else knowledge.of_chat(connection, row)
-        return state.view(), known.entities
+        return state.view(), memory.knowledge.entities_for(connection, row).entities
 
 
 def select_hot_turns(messages: Sequence[Message], limit: int) -> list[Message]:
@@ -100,12 +98,12 @@ def select_warm_summaries(items: Sequence[Item]) -> tuple[Item, ...]:
     return tuple(items)
 
 
-def select_related_entities(entities: Sequence[Entity], query: str, limit: int) -> list[tuple[str, str]]:
+def select_related_entities(entities: Iterable[Entity], query: str, limit: int) -> list[tuple[str, str]]:
     """Tasks, goals, problems and others by recency and by how near they are to what the query names, best first."""
     known = entities if isinstance(entities, Entities) else Entities(entities)
     return [
-        (line(entity, known.names), NAMED if score > 1 else "recent")  # recency alone is at most 1
-        for entity, score in relevant(known, query, limit)
+        (known.line(entity), NAMED if score > 1 else "recent")  # recency alone is at most 1
+        for entity, score in known.relevant(query, limit)
     ]
 
 

@@ -7,16 +7,16 @@ from datetime import date, datetime
 from typing import TYPE_CHECKING
 
 from infold.entities import KINDS as ENTITY_KINDS
-from infold.entities import STATUSES, Entity, Mention, key_of, line, resolve
+from infold.entities import STATUSES, Entities, Entity, Mention, key_of, resolve
 from infold.errors import ConfigError, MessageError, NotFoundError
 from infold.facts import Fact
 from infold.items import FACT
-from infold.ledger import derived, fold_rows, store
+from infold.ledger import derived, fold_rows, mentions, store
 from infold.messages import milliseconds, parse
 from infold.recall.hits import KINDS, Hit
+from infold.sayings import text_of
 
 if TYPE_CHECKING:
-    from infold.knowledge import Known
     from infold.ledger.query import Connection
     from infold.ledger.rows import ChatRow
     from infold.memory import Memory
@@ -50,8 +50,8 @@ def put_entity(memory: Memory, connection: Connection, user: str | None, row: Ch
     _check_entity(*said)
     kind, name, status, due, owner, links = said
     mention = Mention(kind, name, status, due, owner, tuple(sorted(set(links))), memory.clockwork.now(), by_hand=True)
-    derived.note_mentions(connection, row.key if row and not user else None, user, [mention])
-    every = _entities(memory, connection, user, row)
+    mentions.note_mentions(connection, row.key if row and not user else None, user, [mention])
+    every = list(_entities(memory, connection, user, row))
     # It may have joined another one that was said in other words: that one carries the newest moment.
     own = key_of(kind, name)
     return next((one for one in every if one.id == own), None) or next(one for one in every if one.kind == kind)
@@ -68,20 +68,15 @@ def take_entity(memory: Memory, connection: Connection, user: str | None, row: C
     def same(kind: str, name: str) -> bool:
         return kind == entity.kind and len(resolve([known, Mention(kind, name, at=1)])) == 1
 
-    derived.delete_mentions(connection, row.key if row and not user else -1, user, same)
-    if user:
-        derived.bump_user(connection, user)
-    elif row:
-        store.bump(connection, row.key)
+    mentions.delete_mentions(connection, row.key if row and not user else -1, user, same)
+    for key in derived.chats_of_user(connection, user) if user else [row.key] if row else []:
+        store.bump(connection, key)
+        derived.next_epoch(connection, key)
 
 
-def _entities(memory: Memory, connection: Connection, user: str | None, row: ChatRow | None) -> Sequence[Entity]:
-    known = (
-        memory.knowledge.of_user(connection, user or "")
-        if user or row is None
-        else memory.knowledge.of_chat(connection, row)
-    )
-    return known.entities
+def _entities(memory: Memory, connection: Connection, user: str | None, row: ChatRow | None) -> Entities:
+    known = memory.knowledge
+    return (known.entities_for(connection, row) if row else known.entities_of_user(connection, user or "")).entities
 
 
 def _check_entity(kind: object, name: object, status: object, due: object, owner: object, links: object) -> None:
@@ -116,19 +111,13 @@ def find(
     kinds = _checked(query, limit, kinds)
     first, end = _moment(since, "since"), _moment(until, "until")
     with memory.database.read() as connection:
-        key: int | None = None
+        row: ChatRow | None = None
         if chat is not None:
             row = store.chat_by_id(connection, chat)
             if row is None or (user is not None and row.user != user):
                 raise NotFoundError(f"there is no chat {chat!r}" + (f" of the user {user!r}" if user else ""))
-            key, known = row.key, memory.knowledge.of_chat(connection, row)
-            if row.user:  # entities belong to the user
-                known = memory.knowledge.with_entities(known, memory.knowledge.of_user(connection, row.user))
-        else:
-            known = memory.knowledge.of_user(connection, user or "")
-        texts = memory.knowledge.listed(
-            known, (kinds, key, user, first, end), lambda: _texts(connection, known, kinds, key, user, first, end)
-        )
+        key = row.key if row else None
+        texts = _texts(memory, connection, kinds, row, user or "", first, end)
     at = memory.clockwork.now()
     hits: list[Hit] = []
     if "message" in kinds:
@@ -183,8 +172,6 @@ def _messages(
     since: int | None,
     until: int | None,
 ) -> list[Hit]:
-    from infold.recaller import text_of
-
     found = memory.recaller.search(
         query,
         chat=key,
@@ -201,9 +188,9 @@ def _messages(
         }
     hits: list[Hit] = []
     for one in found.ranked:
-        message = found.messages.get((one.chat, one.seq))
-        if message is None or one.chat not in names:
+        if one.chat not in names:
             continue
+        message = found.messages[one.chat, one.seq]
         text = text_of(message)
         part = text[one.start : one.end]
         whole, chat = len(part) == len(text), names[one.chat]
@@ -225,35 +212,49 @@ def _messages(
 
 
 def _texts(
+    memory: Memory,
     connection: Connection,
-    known: Known,
     kinds: tuple[str, ...],
-    key: int | None,
-    user: str | None,
+    row: ChatRow | None,
+    user: str,
     since: int | None,
     until: int | None,
 ) -> list[Hit]:
-    """Facts, lines of summaries and entities as what may be found."""
-    found: list[Hit] = []
+    """Facts, lines of summaries and entities as what may be found: of a chat, or of a user."""
+    knowledge, pulse = memory.knowledge, (row.key, row.version, row.epoch) if row else ()
+    facts, entities = None, None
     if "fact" in kinds:
-        for fact in known.facts:
-            last = fact.sources[-1]
-            note = "" if fact.status == "current" else f" ({fact.status})"
-            ids = tuple(saying.id for saying in fact.sources)
-            found.append(Hit("fact", fact.text + note, last.at, last.chat, ids, 0.0, id=fact.id))
-    if "entity" in kinds:
-        names = {entity.id: entity.name for entity in known.entities}
-        for entity in known.entities:
-            ids = tuple(id for _, _, id in entity.sources)
-            chat = entity.sources[-1][0] if entity.sources else ""
-            found.append(Hit("entity", line(entity, names), entity.last_at, chat, ids, 0.0, id=entity.id))
-    if "summary" in kinds:
-        keys = [key] if key is not None else derived.chats_of_user(connection, user or "")
-        for chat_key in keys:
-            found += _lines(connection, chat_key, "fact" in kinds)
-    found.sort(key=lambda hit: (-hit.at, hit.kind, hit.id))
-    inside = [hit for hit in found if (since is None or hit.at >= since) and (until is None or hit.at < until)]
-    return inside[:_MOST_TEXTS]
+        facts = knowledge.facts_of_chat(connection, row) if row else knowledge.facts_of_user(connection, user)
+    if "entity" in kinds:  # they belong to the chat's user
+        entities = _entities(memory, connection, user, row)
+    if "summary" in kinds and not row:
+        pulse = (connection.tenant, user, *derived.user_pulse(connection, user))
+
+    def make() -> list[Hit]:
+        found = [*map(_fact, facts.facts if facts else ())]
+        found += [_entity(entities, one) for one in entities] if entities else []
+        if "summary" in kinds:
+            for key in [row.key] if row else derived.chats_of_user(connection, user):
+                found += _lines(connection, key, "fact" in kinds)
+        found.sort(key=lambda hit: (-hit.at, hit.kind, hit.id))
+        inside = [hit for hit in found if (since is None or hit.at >= since) and (until is None or hit.at < until)]
+        return inside[:_MOST_TEXTS]
+
+    if set(kinds) <= {"message"}:
+        return []
+    return knowledge.listed((facts, entities), (entities and entities.version, pulse, kinds, since, until), make)
+
+
+def _fact(fact: Fact) -> Hit:
+    last = fact.sources[-1]
+    note = "" if fact.status == "current" else f" ({fact.status})"
+    return Hit("fact", fact.text + note, last.at, last.chat, tuple(one.id for one in fact.sources), 0.0, id=fact.id)
+
+
+def _entity(entities: Entities, entity: Entity) -> Hit:
+    chat = entity.sources[-1][0] if entity.sources else ""
+    ids = tuple(id for _, _, id in entity.sources)
+    return Hit("entity", entities.line(entity), entity.last_at, chat, ids, 0.0, id=entity.id)
 
 
 def _lines(connection: Connection, key: int, with_facts: bool) -> list[Hit]:

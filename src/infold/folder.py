@@ -13,7 +13,7 @@ from infold.facts import KINDS
 from infold.folding.across import REACH, extract_all, extract_each
 from infold.folding.merge import Change, fold_extractive, fold_text, rebuild, roll_up
 from infold.items import LEAF, Candidate, Item
-from infold.layers import difference, is_kept, nominal, own_summary, without_outdated
+from infold.layers import difference, in_old_words, is_kept, nominal, own_summary, without_outdated
 from infold.ledger import archive, derived, fold_rows, store
 from infold.ledger import calls as store_calls
 from infold.ledger.erasure import last_forgetting
@@ -260,6 +260,8 @@ def rolled_up(connection: Connection, state: State) -> tuple[Change, dict[str, A
     # What was stated last contradicts what is older; the cost must not grow with the chat.
     statements = derived.latest_of_chat(connection, state.row.key, KINDS, _LATEST)
     found = difference(change, state.items, statements)
+    if found.redundant:
+        change = in_old_words(change, state.items)
     change = without_outdated(change, found, state.row.id)
     return (
         change,

@@ -1,18 +1,19 @@
-"""Facts and entities of chats and users: read from the database, resolved, and kept while nothing changes."""
+"""Facts and entities of chats and users: read from the database, resolved, and kept."""
 
 from __future__ import annotations
 
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, TypeVar, cast
 
-from infold import entities, facts
-from infold.entities import Entities
+from infold import facts
 from infold.facts import Fact, Statement
+from infold.following import Followed
 from infold.items import FACT, Item, line_tokens
-from infold.ledger import derived
+from infold.ledger import derived, mentions
+from infold.ledger.mentions import Damaged
 from infold.ledger.query import Connection
 from infold.ledger.rows import ChatRow
 
@@ -30,36 +31,59 @@ _MOST_SHOWN = 40
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What is known of a chat or a user."""
+    """The facts of a chat or a user."""
 
     facts: tuple[Fact, ...]
-    entities: Entities
-    damaged: tuple[derived.Damaged, ...] = ()
-    """What cannot be read, of facts and of entities."""
+    damaged: tuple[Damaged, ...] = ()
+    """What cannot be read."""
 
 
-def _known(statements: Sequence[Statement]) -> Known:
-    return Known(tuple(facts.resolve(statements)), Entities())
+def _known(statements: Sequence[Statement], damaged: Sequence[Damaged] = ()) -> Known:
+    return Known(tuple(facts.resolve(statements)), tuple(damaged))
 
 
 class Knowledge:
-    """What chats and users are known for, resolved once a change."""
+    """What chats and users are known for. Facts are resolved once a change, entities followed."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._kept: OrderedDict[tuple[str, Any], tuple[tuple[Any, ...], Known]] = OrderedDict()
-        self._lists: OrderedDict[tuple[int, Any], tuple[Known, list[Any]]] = OrderedDict()
+        self._followed: OrderedDict[tuple[str, Any], Followed] = OrderedDict()
+        self._lists: OrderedDict[tuple[Any, ...], tuple[Any, list[Any]]] = OrderedDict()
 
-    def of_chat(self, connection: Connection, row: ChatRow) -> Known:
-        """What was said in one chat."""
-        pulse = (row.version, row.epoch, derived.read_to(connection, row.key), derived.by_hand(connection, row.key))
+    def facts_of_chat(self, connection: Connection, row: ChatRow) -> Known:
+        """What was stated in one chat."""
+        pulse = (row.version, row.epoch, derived.read_to(connection, row.key))
+        return self._kept_or(("chat", row.key), pulse, lambda: _known(*derived.facts_of_chat(connection, row.key)))
 
-        def read() -> Known:
-            said, damaged = derived.facts_of_chat(connection, row.key)
-            found, unread = derived.mentions_of_chat(connection, row.key)
-            return Known(tuple(facts.resolve(said)), Entities(entities.resolve(found)), (*damaged, *unread))
+    def facts_of_user(self, connection: Connection, user: str) -> Known:
+        """What was stated in all chats of a user."""
+        pulse = derived.facts_pulse(connection, user)
+        key = ("user", (connection.tenant, user))
+        return self._kept_or(key, pulse, lambda: _known(*derived.facts_of_user(connection, user)))
 
-        return self._kept_or(("chat", row.key), pulse, read)
+    def entities_for(self, connection: Connection, row: ChatRow) -> Followed:
+        """The entities of a chat's user, or of the chat where it has none."""
+        return self.entities_of_user(connection, row.user) if row.user else self._entities_of_chat(connection, row)
+
+    def _entities_of_chat(self, connection: Connection, row: ChatRow) -> Followed:
+        """What was said of entities in one chat, or set by hand for it."""
+        upto, _ = derived.read_to(connection, row.key)
+        return self._follower(("chat", row.key)).follow(
+            connection,
+            (row.version, row.epoch, upto, mentions.by_hand(connection, row.key, None)),
+            lambda: [mentions.Noted(row.key, row.epoch, upto)],
+            lambda: mentions.mentions_by_hand(connection, row.key, None),
+        )
+
+    def entities_of_user(self, connection: Connection, user: str) -> Followed:
+        """What was said of entities in all chats of a user, or set by hand for one of them or for the user."""
+        return self._follower(("user", (connection.tenant, user))).follow(
+            connection,
+            (derived.facts_pulse(connection, user), mentions.by_hand(connection, -1, user)),
+            lambda: mentions.noted_of_user(connection, user),
+            lambda: mentions.mentions_by_hand(connection, -1, user),
+        )
 
     def lately(self, connection: Connection, row: ChatRow, user: str | None) -> tuple[Known, Known]:
         """The facts that were stated last and are worth knowing, of a chat alone and with its user's other chats: contexts
@@ -79,40 +103,35 @@ class Knowledge:
         )
         return own, every
 
-    def of_user(self, connection: Connection, user: str) -> Known:
-        """What was said in all chats of a user."""
-
-        def read() -> Known:
-            said, damaged = derived.facts_of_user(connection, user)
-            found, unread = derived.mentions_of_user(connection, user)
-            return Known(tuple(facts.resolve(said)), Entities(entities.resolve(found)), (*damaged, *unread))
-
-        return self._kept_or(("user", (connection.tenant, user)), derived.user_pulse(connection, user), read)
-
     def forget(self, key: int) -> None:
         """Drop what is kept of a chat, and of users, who may have been its own."""
         with self._lock:
-            for kept in [one for one in self._kept if one[0] in ("user", "late of") or one[1] == key]:
-                del self._kept[kept]
+            for some in (self._kept, self._followed):
+                for kept in [one for one in some if one[0] in ("user", "late of") or one[1] == key]:
+                    del some[kept]
             self._lists.clear()
 
-    def with_entities(self, known: Known, other: Known) -> Known:
-        """What is known of a chat, with the entities of its user."""
-        found = self.listed(known, ("of", id(other)), lambda: [replace(known, entities=other.entities), other])
-        return found[0]
-
-    def listed(self, known: Known, key: Any, make: Callable[[], list[T]]) -> list[T]:
-        """A list that depends on what is known alone, made once."""
+    def listed(self, of: tuple[object, ...], key: Any, make: Callable[[], list[T]]) -> list[T]:
+        """A list that depends on these very objects and a key alone, made once."""
+        which = tuple(map(id, of))
         with self._lock:
-            kept = self._lists.get((id(known), key))
+            kept = self._lists.get((which, key))
         if kept is not None:
             return cast("list[T]", kept[1])
         made = make()
         with self._lock:
-            self._lists[id(known), key] = (known, made)  # as long as it is kept, its id is its own
+            self._lists[which, key] = (of, made)  # as long as they are kept, their ids are their own
             while len(self._lists) > _LISTS:
                 self._lists.popitem(last=False)
         return made
+
+    def _follower(self, key: tuple[str, Any]) -> Followed:
+        with self._lock:
+            found = self._followed.setdefault(key, Followed())
+            self._followed.move_to_end(key)
+            while len(self._followed) > _KEPT:
+                self._followed.popitem(last=False)
+        return found
 
     def _kept_or(self, key: tuple[str, Any], pulse: tuple[Any, ...], read: Callable[[], Known]) -> Known:
         with self._lock:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from infold.facts import Fact, Statement
 from infold.facts.consistency import contradictions
@@ -60,6 +60,24 @@ def difference(change: Change, memory: Sequence[Item], statements: Iterable[Stat
         redundant=all(any(alike(words(item.text), other) for other in known) for item in added),
         lost=sum(item.id not in kept and not any(alike(words(item.text), other) for other in told) for item in old),
         contradicted=tuple((new[at], fact) for at, fact in wrong),
+    )
+
+
+def in_old_words(change: Change, memory: Sequence[Item]) -> Change:
+    """A redundant change in the words of the long summary in force: only sources grow, and its text stays as it is."""
+    kept = {item.id for item in change.items}
+    free = {item.id: item for item in memory if item.layer == LONG and item.id not in kept}
+    told: dict[str, Item] = {}
+    for item in change.added:
+        said = words(item.text)
+        same = next((old for old in free.values() if alike(said, words(old.text))), None)
+        if item.layer == LONG and same is not None:
+            told[item.id] = replace(item, section=same.section, text=same.text, tokens=same.tokens)
+            del free[same.id]  # for one line only: nothing is said twice
+    return Change(
+        change.removed,
+        tuple(told.get(item.id, item) for item in change.added),
+        tuple(told.get(item.id, item) for item in change.items),
     )
 
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from infold.audit import Proof
     from infold.authors import Author, Summarizer
     from infold.chat import Chat
-    from infold.ledger.derived import Damaged
+    from infold.ledger.mentions import Damaged
     from infold.ledger.rows import Event
     from infold.models.caller import Caller
     from infold.models.spec import Model

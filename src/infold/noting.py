@@ -8,7 +8,7 @@ from infold import entities, facts
 from infold.folding.across import REACH, Earlier, extract_each
 from infold.folding.likeness import alike, words
 from infold.items import Candidate, Item
-from infold.ledger import derived, store
+from infold.ledger import derived, mentions, store
 from infold.ledger.erasure import delete_mentions_at
 from infold.ledger.query import Connection
 from infold.ledger.rows import ChatRow
@@ -35,7 +35,7 @@ def note(connection: Connection, key: int, chat: str, messages: Sequence[Message
     for message, found in _read(connection, key, messages):
         if found:
             derived.note_facts(connection, key, facts.read(message, found, chat))
-        derived.note_mentions(connection, key, None, entities.read(message, found, chat))
+        mentions.note_mentions(connection, key, None, entities.read(message, found, chat))
     if messages:
         derived.set_read_to(connection, key, messages[-1].seq)
 
@@ -43,7 +43,7 @@ def note(connection: Connection, key: int, chat: str, messages: Sequence[Message
 def note_mentions(connection: Connection, key: int, chat: str, messages: Sequence[Message]) -> None:
     """Note what some messages say of entities."""
     for message, found in _read(connection, key, messages):
-        derived.note_mentions(connection, key, None, entities.read(message, found, chat))
+        mentions.note_mentions(connection, key, None, entities.read(message, found, chat))
 
 
 def note_facts(connection: Connection, key: int, chat: str, messages: Sequence[Message]) -> None:
@@ -105,7 +105,7 @@ def _mentions_again(connection: Connection, row: ChatRow, seqs: Sequence[int]) -
     note_mentions(connection, row.key, row.id, again)
 
 
-def repair(connection: Connection, damaged: Sequence[derived.Damaged]) -> None:
+def repair(connection: Connection, damaged: Sequence[mentions.Damaged]) -> None:
     """Read facts and mentions of chats with damaged rows again from their messages."""
     for chat in dict.fromkeys(chat for chat, _ in damaged):
         row = store.chat_by_id(connection, chat)
@@ -120,3 +120,4 @@ def repair(connection: Connection, damaged: Sequence[derived.Damaged]) -> None:
             connection, row, list({which for of, which in damaged if of == chat and isinstance(which, int)})
         )
         store.bump(connection, row.key)
+        derived.next_epoch(connection, row.key)

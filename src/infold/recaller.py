@@ -6,7 +6,7 @@ import copy
 import functools
 import logging
 import threading
-from collections import Counter, OrderedDict
+from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -14,19 +14,20 @@ from typing import TYPE_CHECKING, Any
 from infold.ledger import derived, passages, store
 from infold.ledger.derived import BLOCK
 from infold.ledger.query import Connection
-from infold.marks import without_own
 from infold.messages import Message
 from infold.nominating import Nominator, Wanted
+from infold.rarity import Rarity
+from infold.sayings import said, text_of
 from infold.texts import Texts
 
 if TYPE_CHECKING:
     from infold.context import Quotations
     from infold.ledger.database import Database
-    from infold.ledger.rows import ChatRow
+    from infold.ledger.derived import Place
     from infold.recall.corpus import Corpus
     from infold.recall.query import Asked, Query
     from infold.recall.rank import Allowed, Ranked
-    from infold.recall.segment import Said, Segment
+    from infold.recall.segment import Segment
     from infold.recall.vectors import Embedder
 
 log = logging.getLogger("infold")
@@ -48,12 +49,20 @@ class _Kept:
 
 
 @dataclass(slots=True)
-class _Words:
-    """In how many folded messages of a chat each word stands."""
+class _OfUser:
+    """The passages of all chats of a user in memory."""
 
-    epoch: int
-    upto: int = 0
-    counts: Counter[int] = field(default_factory=Counter)
+    pulse: tuple[Any, ...] = ()
+    corpus: Corpus | None = None
+    places: list[Place] = field(default_factory=list)
+    """The chats in it, and how far."""
+
+    def goes_on(self, places: Sequence[Place]) -> bool:
+        """Whether what there is now only comes after what is in it: in its last chat, or in newer ones."""
+        known = self.places
+        if len(places) < len(known) or list(places[: len(known) - 1]) != known[:-1]:
+            return False
+        return not known or (places[len(known) - 1][:2] == known[-1][:2] and places[len(known) - 1][2] >= known[-1][2])
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,14 +93,12 @@ class Recaller:
         self._make = functools.cache(embedder)
         self.maker = f"{FORMAT}:{label}{passages.LAID_OUT if database.backend.nominates else ''}"
         self._lock = threading.RLock()
-        # Of its own: it is taken by those who hold the database, and whoever has the other may want that.
-        self._counting = threading.Lock()
         self._chats: OrderedDict[int, _Kept] = OrderedDict()
-        self._words: OrderedDict[int, _Words] = OrderedDict()
-        self._users: OrderedDict[tuple[str, str], tuple[tuple[Any, ...], Corpus]] = OrderedDict()
+        self._users: OrderedDict[tuple[str, str], _OfUser] = OrderedDict()
         self._indexed: dict[int, int] = {}
         self._texts = Texts()
         self.nominator = Nominator(self.maker, self._segment, self._unpacked)
+        self.rarity = Rarity(self.maker, self._unpacked)
 
     @property
     def embedder(self) -> Embedder:
@@ -113,8 +120,7 @@ class Recaller:
             self._users.clear()
             self._texts.clear()
             self.nominator.forget(key)
-        with self._counting:
-            self._words.pop(key, None)
+        self.rarity.forget(key)
 
     # The index -----------------------------------------------------------------------------------------
 
@@ -207,24 +213,23 @@ class Recaller:
 
         with self._database.read() as connection:
             pulse = derived.user_pulse(connection, user)
-            known = self._users.get((connection.tenant, user))
-            if known is not None and known[0] == pulse:
-                return known[1]
-            keys = derived.chats_of_user(connection, user)
-        whole = Corpus()
-        for key in keys:
-            self._add_chat(whole, key)
-        self._users[self._database.tenant, user] = (pulse, whole)
+            known = self._users.pop((connection.tenant, user), None) or _OfUser()
+            places = derived.places_of_user(connection, user) if known.pulse != pulse else known.places
+        if known.corpus is None or not known.goes_on(places):
+            known = _OfUser(corpus=Corpus())
+        assert known.corpus is not None
+        for at in range(max(0, len(known.places) - 1), len(places)):
+            key, epoch, last = places[at]
+            upto = known.places[at][2] if at < len(known.places) else 0
+            with self._database.read() as connection:
+                stored = dict(derived.blocks(connection, key, self.maker, upto + 1)) if upto < last else {}
+            for found, _ in self._segments(key, epoch, upto, last, stored):
+                known.corpus.extend(found, key)
+        known.pulse, known.places = pulse, places
+        self._users[self._database.tenant, user] = known  # not before all of it is there
         while len(self._users) > 8:
             self._users.popitem(last=False)
-        return whole
-
-    def _add_chat(self, whole: Corpus, key: int) -> None:
-        with self._database.read() as connection:
-            place = derived.place(connection, key)
-            stored = dict(derived.blocks(connection, key, self.maker, 1)) if place else {}
-        for found, _ in self._segments(key, place[0] if place else 0, 0, place[1] if place else 0, stored):
-            whole.extend(found, key)
+        return known.corpus
 
     def _segments(
         self, key: int, epoch: int, upto: int, last: int, stored: dict[int, bytes]
@@ -257,50 +262,6 @@ class Recaller:
         passages.put(connection, key, first, made)
 
     # Searching -----------------------------------------------------------------------------------------
-
-    def rare(self, connection: Connection, row: ChatRow, question: str) -> int:
-        """How many words of a question few folded messages of a chat have, but some: it may ask for those.
-
-        Cheap, and without vectors: it is asked of every message that looks like a question.
-        """
-        from infold.recall.words import term, words
-
-        wanted = {term(word) for word in words(question) if word not in _COURTESY and not _is_small(word)}
-        if not wanted:
-            return 0
-        with self._counting:
-            known = self._count_words(connection, row)
-        most = max(2, known.upto // 100)
-        return sum(0 < known.counts[number] <= most for number in wanted)
-
-    def _count_words(self, connection: Connection, row: ChatRow) -> _Words:
-        from infold.recall.words import term, words
-
-        key, epoch, cursor = row.key, row.epoch, row.cursor
-        known = self._words.get(key)
-        if known is not None and known.epoch == epoch and known.upto == cursor:
-            return known
-        if known is None or known.epoch != epoch or known.upto > cursor:
-            known = self._words[key] = _Words(epoch)
-        self._words.move_to_end(key)
-        if cursor - known.upto > 2 * BLOCK:
-            for first, data in derived.blocks(connection, key, self.maker, known.upto + 1):
-                found = self._unpacked(data) if first == known.upto + 1 else None
-                if found is None:
-                    break
-                ends = found.count.cumsum().tolist()
-                numbers = found.terms.tolist()
-                for start, end in zip([0, *ends], ends, strict=False):
-                    known.counts.update(set(numbers[start:end]))
-                known.upto = first + BLOCK - 1
-        while known.upto < cursor:
-            messages = store.messages_between(connection, key, known.upto + 1, min(cursor, known.upto + BLOCK))
-            for message in messages:
-                known.counts.update({term(word) for word in words(text_of(message))})
-            known.upto = messages[-1].seq
-        while len(self._words) > 256:
-            self._words.popitem(last=False)
-        return known
 
     def search(
         self,
@@ -343,6 +304,12 @@ class Recaller:
                 seqs = list(dict.fromkeys(one.seq for one in ranked if one.chat == key))
                 for message in store.messages_at(connection, key, seqs):
                     messages[key, message.seq] = message
+        # Some may have left their chat since, and others may be in their places.
+        ranked = [
+            one
+            for one in ranked
+            if (one.chat, one.seq) in messages and one.at == messages[one.chat, one.seq].created_at
+        ]
         return Found(query, ranked, messages)
 
     def _release(self, chat: int | None, user: str | None) -> None:
@@ -372,38 +339,3 @@ def _between(since: int | None, until: int | None) -> Allowed | None:
         return inside if until is None else inside & (times < until)
 
     return None if since is None and until is None else allowed
-
-
-# Words of courtesy: they ask for nothing.
-_COURTESY = frozenset(
-    "hello hi hey thanks thank ok okay yes yeah no nope great good morning evening afternoon night please sure fine cool nice "
-    "perfect bye welcome go continue sorry well right alright lovely awesome today going hallo danke merci gracias hola bonjour".split()
-)
-
-
-def _is_small(word: str) -> bool:
-    """Numbers of up to three digits stand for nothing in particular."""
-    return word.isdigit() and len(word) < 4
-
-
-def has_words(question: str) -> bool:
-    """Whether a question has a word that messages could be found by."""
-    from infold.recall.words import words
-
-    return any(word not in _COURTESY for word in words(question))
-
-
-def said(message: Message) -> Said:
-    """A message as recall sees it."""
-    from infold.recall.segment import Said
-
-    return Said(message.seq, text_of(message), speaker_of(message), message.created_at)
-
-
-def text_of(message: Message) -> str:
-    """What is searched and shown of a message: its text, without what infold itself put there."""
-    return "" if message.role in ("system", "developer") else without_own(message.text)
-
-
-def speaker_of(message: Message) -> str:
-    return message.name or message.role

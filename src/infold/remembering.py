@@ -14,12 +14,13 @@ from infold.entities import Entity
 from infold.errors import EmbedderError
 from infold.finding import Facts, find, put_entity, take_entity
 from infold.handle import Handle
-from infold.knowledge import Known, beside
+from infold.knowledge import beside
+from infold.rarity import has_words
 from infold.recall.hits import KINDS, Hit
-from infold.recaller import has_words
 
 if TYPE_CHECKING:
     from infold.context import View
+    from infold.following import Followed
     from infold.ledger.query import Connection
     from infold.messages import Message
     from infold.state import State
@@ -54,20 +55,20 @@ class Remembering(Handle):
     def facts(self) -> Facts:
         """What was stated and holds, oldest first; `facts(all=True)` also what was superseded."""
         with self.reading() as (connection, state):
-            known = self._memory.knowledge.of_chat(connection, state.row)
+            known = self._memory.knowledge.facts_of_chat(connection, state.row)
         if self._memory.repaired(known.damaged):
             with self.reading() as (connection, state):
-                known = self._memory.knowledge.of_chat(connection, state.row)
+                known = self._memory.knowledge.facts_of_chat(connection, state.row)
         return Facts(known.facts)
 
     @property
     def entities(self) -> list[Entity]:
         """Tasks, goals, problems, people, projects and files, newest first: of the chat's user, or of the chat."""
         with self.reading() as (connection, state):
-            known = self.known(connection, state)
+            known = self.entities_known(connection, state)
         if self._memory.repaired(known.damaged):
             with self.reading() as (connection, state):
-                known = self.known(connection, state)
+                known = self.entities_known(connection, state)
         return list(known.entities)
 
     def set_entity(
@@ -95,10 +96,9 @@ class Remembering(Handle):
         """What this chat holds that answers a query, best first: messages, facts, lines of summaries, entities."""
         return find(self._memory, query, chat=self.id, limit=limit, kinds=kinds, since=since, until=until)
 
-    def known(self, connection: Connection, state: State) -> Known:
-        """What is known of the chat's user, or of the chat where it has none."""
-        knowledge, user = self._memory.knowledge, state.row.user
-        return knowledge.of_user(connection, user) if user else knowledge.of_chat(connection, state.row)
+    def entities_known(self, connection: Connection, state: State) -> Followed:
+        """The entities of the chat's user, or of the chat where it has none."""
+        return self._memory.knowledge.entities_for(connection, state.row)
 
     def beside_memory(self, connection: Connection, state: State, view: View) -> View:
         """A view with the facts that hold in spite of memory: of the user's other chats, and those in conflict."""
@@ -137,7 +137,7 @@ class Remembering(Handle):
         if given:
             return has_words(question)
         asks, past = _asking(question)
-        return bool(asks) and self._memory.recaller.rare(connection, state.row, asks) > (0 if past else 1)
+        return bool(asks) and self._memory.recaller.rarity.rare(connection, state.row, asks) > (0 if past else 1)
 
     def answers(self, view: View, question: Message, budget: int, upto: int | None = None) -> View:
         """A view with what earlier messages say to a question; none after `upto`."""
@@ -159,5 +159,7 @@ class Remembering(Handle):
 
     def related(self, connection: Connection, state: State, view: View, question: str, named: bool) -> View:
         """A view with the entities that matter for a question; with `named`, only those that it points to."""
-        found = select_related_entities(self.known(connection, state).entities, question, state.policy.entities)
+        found = select_related_entities(
+            self.entities_known(connection, state).entities, question, state.policy.entities
+        )
         return replace(view, related=tuple(one for one in found if one[1] == NAMED or not named))

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from infold.entities import Entity
 from infold.finding import Facts, find, put_entity, take_entity
@@ -12,8 +12,12 @@ from infold.forgetting import Receipt, forget_user
 from infold.recall.hits import KINDS, Hit
 
 if TYPE_CHECKING:
+    from infold.following import Followed
     from infold.knowledge import Known
+    from infold.ledger.query import Connection
     from infold.memory import Memory
+
+K = TypeVar("K", "Known", "Followed")
 
 
 class User:
@@ -26,20 +30,22 @@ class User:
     @property
     def facts(self) -> Facts:
         """What is known and holds, oldest first; `facts(all=True)` also what was superseded."""
-        return Facts(self._known().facts)
+        known = self._sound(self._memory.knowledge.facts_of_user)
+        return Facts(known.facts)
 
     @property
     def entities(self) -> list[Entity]:
         """Tasks, goals, problems, people, projects and files, newest first."""
-        return list(self._known().entities)
+        return list(self._sound(self._memory.knowledge.entities_of_user).entities)
 
-    def _known(self) -> Known:
+    def _sound(self, read: Callable[[Connection, str], K]) -> K:
         """What is known, once what was damaged is repaired."""
         with self._memory.database.read() as connection:
-            known = self._memory.knowledge.of_user(connection, self.name)
-        if self._memory.repaired(known.damaged):
+            known = read(connection, self.name)
+            damaged = known.damaged
+        if self._memory.repaired(damaged):
             with self._memory.database.read() as connection:
-                known = self._memory.knowledge.of_user(connection, self.name)
+                known = read(connection, self.name)
         return known
 
     def set_entity(

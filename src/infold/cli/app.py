@@ -160,6 +160,7 @@ def fold(chat: ChatName, model: Models = None, database: DatabaseUrl = "", as_js
         folded = handle.fold()
         handle.settle()
         made = handle.events()[before:]
+        cursor = handle.memory.cursor
     events = [event.data for event in made if event.type == "summarization"]
     failed = [event.data for event in made if event.type == "summarization_failed"]
     if as_json:
@@ -168,6 +169,8 @@ def fold(chat: ChatName, model: Models = None, database: DatabaseUrl = "", as_js
         console.print(replay.fold_line(events[-1]))
     else:
         console.print("nothing was folded: the policy's depth limit is reached")
+    if not cursor and not as_json:
+        console.print("no message is folded yet: the newest stay word for word (keep in the chat's policy)")
     for failure in failed if not as_json else ():
         errors.print(Text(f"the model did not write it ({failure['message']}); the extractive fold stands", "yellow"))
 

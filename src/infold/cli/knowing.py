@@ -18,7 +18,7 @@ from infold.facts import Fact
 from infold.user import User
 
 _STYLE = {"superseded": "dim", "conflicting": "yellow", "done": "dim", "dropped": "dim"}
-_UNREAD = "; messages are read when they are folded (infold fold CHAT does that now)"
+_UNREAD = "; messages are read when they are folded (infold fold CHAT does that now, save for the newest)"
 
 
 def facts(

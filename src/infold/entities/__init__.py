@@ -9,6 +9,18 @@ from __future__ import annotations
 from infold.entities.model import KINDS, STATUSES, Entity, Mention, key_of
 from infold.entities.reading import read
 from infold.entities.relevance import Entities, line, relevant
-from infold.entities.resolving import resolve
+from infold.entities.resolving import Things, resolve
 
-__all__ = ["KINDS", "STATUSES", "Entities", "Entity", "Mention", "key_of", "line", "read", "relevant", "resolve"]
+__all__ = [
+    "KINDS",
+    "STATUSES",
+    "Entities",
+    "Entity",
+    "Mention",
+    "Things",
+    "key_of",
+    "line",
+    "read",
+    "relevant",
+    "resolve",
+]

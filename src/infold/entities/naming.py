@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 import unicodedata
 
-from infold.entities.given import EITHER, GIVEN
 from infold.folding.calendar import MONTHS, WEEKDAYS
+from infold.folding.given import EITHER, GIVEN
 from infold.folding.names import identifiers
 from infold.folding.proper import ordinary, plain
 
@@ -187,6 +187,7 @@ def _bare(name: str) -> str:
 
 _EXTENDED = re.compile(r"(?:.*/)?[^/]*[^\W\d_][^/]*\.[A-Za-z]\w{0,7}|(?:.*/)?[\w-]+\.[A-Za-z]{2,7}")
 _ROOTED = re.compile(r"(?:~|\.{1,2})/[\w.-]+.*|/(?:etc|var|opt|usr|home|srv|tmp|data|mnt|Users)/[\w.-].*")
+_MAY_BE_FILED = re.compile(r"\.\w|/")
 _VERSION = re.compile(r"v?\d+(?:\.\d+)+(?:[.-]?\w+)*", re.IGNORECASE)
 _BUILD = re.compile(r"(?<![\w./-])(?:Makefile|Dockerfile|Jenkinsfile|Procfile|Gemfile|Vagrantfile)(?![\w-])")
 # Libraries and sites are written like files.
@@ -199,7 +200,7 @@ _LIBRARY = re.compile(
 def files(text: str) -> list[str]:
     """Names and paths of files, in order, each once."""
     found: dict[str, None] = {}
-    for name in identifiers(text):
+    for name in identifiers(text) if _MAY_BE_FILED.search(text) else ():
         if _is_file(name):
             found[name.removeprefix("./")] = None
     if "file" in text:

@@ -11,9 +11,8 @@ from infold.entities.model import Mention
 from infold.entities.naming import MOST, files, is_given, people, projects
 from infold.entities.states import broken, denied, done, dropped, over, pending
 from infold.folding.dates import resolve as dated
-from infold.folding.extractive import READ_CHARS, TOOL_CHARS
+from infold.folding.extractive import TOOL_CHARS, plain_sentences
 from infold.folding.likeness import GENERIC, words
-from infold.folding.sentences import clean, sentences
 from infold.folding.telling import tell
 from infold.items import Candidate
 from infold.marks import without_own
@@ -99,7 +98,7 @@ class _Reader:
         return [self._mention("file", name[:_LONGEST]) for name in named] if len(named) <= _LISTING else []
 
     def read(self, candidates: Sequence[Candidate]) -> list[Mention]:
-        every = sentences(clean(without_own(self.text)[:READ_CHARS]))
+        every = plain_sentences(self.text)
         parts = [self._of_candidate(candidate, every) for candidate in candidates]
         covered = " ".join(part.said for part in parts)
         parts += [self._of_sentence(one) for one in every if one.rstrip(" .!") not in covered]

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import functools
 import math
 import re
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from heapq import nsmallest
+import threading
+from bisect import bisect_left, insort
+from collections.abc import Iterable, Iterator, Mapping
+from heapq import merge, nsmallest
 from itertools import islice
 
 from infold.entities.model import TOLD, Entity
@@ -21,97 +21,152 @@ _MOST_LINKS = 5
 _HAN = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 
 
-class Entities(tuple[Entity, ...]):
-    """Entities with what a search for those that matter needs to know of all of them, worked out once."""
+class Entities:
+    """Entities with what a search for those that matter needs to know of all of them. Threads may share it."""
 
-    @functools.cached_property
-    def names(self) -> dict[str, str]:
-        """By id."""
-        return {entity.id: entity.name for entity in self}
-
-    @functools.cached_property
-    def places(self) -> dict[str, int]:
-        return {entity.id: at for at, entity in enumerate(self)}
-
-    @functools.cached_property
-    def linked(self) -> list[tuple[int, ...]]:
-        """Of each, the numbers of those it is linked with."""
-        return [tuple(self.places[id] for id in entity.links if id in self.places) for entity in self]
-
-    @functools.cached_property
-    def newest_first(self) -> list[int]:
-        return sorted(range(len(self)), key=lambda at: (-self[at].last_at, self[at].id))
-
-    @functools.cached_property
-    def ages(self) -> list[tuple[int, float, float]]:
-        """Of each, its place among all from the newest on, its recency, and what its score counts."""
-        places = {at: place for place, at in enumerate(self.newest_first)}
-        newest = self[self.newest_first[0]].last_at
-        return [
-            (places[at], _recency(newest - entity.last_at), _OVER if _is_over(entity) else 1.0)
-            for at, entity in enumerate(self)
-        ]
-
-    @functools.cached_property
-    def by_age(self) -> tuple[list[int], list[int]]:
-        """Numbers of those that are open, and of those that are not, newest first."""
-        order = self.newest_first
-        return [at for at in order if not _is_over(self[at])], [at for at in order if _is_over(self[at])]
-
-    @functools.cached_property
-    def told(self) -> tuple[dict[str, list[int]], dict[int, int]]:
-        """Of those that are told in a sentence: who has a word, and what all words of each weigh."""
-        having: dict[str, list[int]] = {}
-        weights: dict[int, int] = {}
-        for at, entity in enumerate(self):
-            if entity.kind in TOLD:
-                mine = words(entity.name)
-                weights[at] = sum(map(_weight, mine))
-                for word in mine:
-                    having.setdefault(word, []).append(at)
-        return having, weights
-
-    @functools.cached_property
-    def named(self) -> dict[str, list[int]]:
+    def __init__(self, entities: Iterable[Entity] = ()) -> None:
+        self._lock = threading.RLock()
+        self.version = 0
+        """How often they were changed."""
+        self._all: dict[str, Entity] = {}
+        self._by_age: dict[bool, list[tuple[int, str]]] = {False: [], True: []}
+        """Of those that are open, and of those that are over, the newest first."""
+        self._told: dict[str, set[str]] = {}
+        """Of those that are told in a sentence: who has a word."""
+        self._weights: dict[str, int] = {}
+        """And what all words of each weigh."""
+        self._named: dict[str, set[str]] = {}
         """Of those that have a name: who may be named by a word."""
-        found: dict[str, list[int]] = {}
-        for at, entity in enumerate(self):
-            if entity.kind not in TOLD:
-                for word in _tokens(entity.name) | words(entity.name) | words(_own_name(entity)):
-                    found.setdefault(word, []).append(at)
+        self._unspaced: set[str] = set()
+        """Those whose names may stand within a word."""
+        self._ages: dict[str, tuple[float, float, int]] = {}
+        self.change(entities)
+
+    def change(self, entities: Iterable[Entity], gone: Iterable[str] = ()) -> None:
+        """Put entities in place of what they were, and let some go."""
+        with self._lock:
+            self.version += 1
+            self._ages.clear()
+            for id in gone:
+                self._take_out(id)
+            for entity in entities:
+                self._take_out(entity.id)
+                self._put(entity)
+
+    def __iter__(self) -> Iterator[Entity]:
+        """The latest first."""
+        with self._lock:
+            return iter([self._all[id] for _, id in merge(*self._by_age.values())])
+
+    def __len__(self) -> int:
+        return len(self._all)
+
+    def line(self, entity: Entity) -> str:
+        """One line for a prompt."""
+        with self._lock:
+            names = {id: self._all[id].name for id in entity.links if id in self._all}
+        return line(entity, names)
+
+    def relevant(self, query: str, limit: int) -> list[tuple[Entity, float]]:
+        """See `relevant`."""
+        with self._lock:
+            if limit <= 0 or not self._all:
+                return []
+            near = self._proximity(query)
+            ages, ranked = self._ages, list[tuple[float, int, str]]()
+            for id in self._eligible(near, limit):
+                recency, counts, age = ages.get(id) or self._age(id)
+                ranked.append((-(recency + _PROXIMITY * near.get(id, 0.0)) * counts, age, id))
+            return [(self._all[id], -score) for score, _, id in nsmallest(limit, ranked)]
+
+    def _age(self, id: str) -> tuple[float, float, int]:
+        """How recent an entity is, what its score counts, and when it was last said, negative; kept until any changes."""
+        entity = self._all[id]
+        newest = -min(some[0][0] for some in self._by_age.values() if some)
+        found = (_recency(newest - entity.last_at), _OVER if _is_over(entity) else 1.0, -entity.last_at)
+        self._ages[id] = found
         return found
 
-    @functools.cached_property
-    def unspaced(self) -> list[int]:
-        """Numbers of those whose names may stand within a word."""
-        return [at for at, entity in enumerate(self) if entity.kind not in TOLD and _HAN.search(entity.name)]
+    def _put(self, entity: Entity) -> None:
+        self._all[entity.id] = entity
+        insort(self._by_age[_is_over(entity)], (-entity.last_at, entity.id))
+        index, found = self._words(entity)
+        for word in found:
+            index.setdefault(word, set()).add(entity.id)
+        if entity.kind in TOLD:
+            self._weights[entity.id] = sum(map(_weight, found))
+        elif _HAN.search(entity.name):
+            self._unspaced.add(entity.id)
+
+    def _take_out(self, id: str) -> None:
+        entity = self._all.pop(id, None)
+        if entity is None:
+            return
+        some = self._by_age[_is_over(entity)]
+        del some[bisect_left(some, (-entity.last_at, id))]
+        index, found = self._words(entity)
+        for word in found:
+            index[word].discard(id)
+            if not index[word]:
+                del index[word]
+        self._weights.pop(id, None)
+        self._unspaced.discard(id)
+
+    def _words(self, entity: Entity) -> tuple[dict[str, set[str]], frozenset[str]]:
+        """The words by which an entity is found, and where."""
+        if entity.kind in TOLD:
+            return self._told, words(entity.name)
+        return self._named, _tokens(entity.name) | words(entity.name) | words(_own_name(entity))
+
+    def _eligible(self, near: Mapping[str, float], limit: int) -> list[str]:
+        """Ids of those that can be among the best: what is near, and of the rest, the newest that are open or not."""
+        among = list(near)
+        for some in self._by_age.values():
+            among += islice((id for _, id in some if id not in near), limit)
+        return among
+
+    def _proximity(self, query: str) -> dict[str, float]:
+        """How near entities are to what a query names, by id; those that are not near at all are left out."""
+        near = dict(self._named_in(_Query(query)))
+        edge, every = dict(near), self._all
+        for _ in range(2):
+            reached: dict[str, float] = {}
+            for id, share in edge.items():
+                half = share / 2
+                for other in every[id].links:
+                    if half > reached.get(other, 0.0) and other in every:
+                        reached[other] = half
+            for id, share in reached.items():
+                if share > near.get(id, 0.0):
+                    near[id] = share
+            edge = reached
+        return near
+
+    def _named_in(self, query: _Query) -> Iterator[tuple[str, float]]:
+        """Ids of the entities that a query names: 1 for what is named whole; what is told in a sentence may be named in
+        part."""
+        parts: dict[str, int] = {}
+        for word in query.words:
+            weight = _weight(word)
+            for id in self._told.get(word, ()):
+                parts[id] = parts.get(id, 0) + weight
+        for id, part in parts.items():
+            yield id, part / self._weights[id]
+        shared = {id for word in query.words | query.tokens for id in self._named.get(word, ())}
+        for id in shared | self._unspaced:
+            if query.names(self._all[id]):
+                yield id, 1.0
 
 
-def relevant(entities: Sequence[Entity], query: str, limit: int) -> list[tuple[Entity, float]]:
+def relevant(entities: Iterable[Entity], query: str, limit: int) -> list[tuple[Entity, float]]:
     """The entities that matter most for a query, best first, each with its score: recency + 2 × proximity.
 
     Recency is 1 for the newest of them and halves every seven days before it. Proximity is 1 for what the query names (for
     tasks, goals and problems: the share of their words it has), half of that for what is linked with it, a quarter at two
     links. What is done or dropped counts half.
     """
-    if limit <= 0 or not entities:
-        return []
     known = entities if isinstance(entities, Entities) else Entities(entities)
-    near = _proximity(known, query)
-    ages = known.ages
-    ranked: list[tuple[float, int]] = []
-    for at in _eligible(known, near, limit):
-        place, recency, counts = ages[at]
-        ranked.append((-(recency + _PROXIMITY * near.get(at, 0.0)) * counts, place))
-    return [(known[known.newest_first[place]], -score) for score, place in nsmallest(limit, ranked)]
-
-
-def _eligible(known: Entities, near: Mapping[int, float], limit: int) -> list[int]:
-    """Numbers of the entities that can be among the best: what is near, and of the rest, the newest that are open or not."""
-    among = list(near)
-    for some in known.by_age:
-        among += islice((at for at in some if at not in near), limit)
-    return among
+    return known.relevant(query, limit)
 
 
 def _is_over(entity: Entity) -> bool:
@@ -129,24 +184,6 @@ def _recency(age: int) -> float:
     return math.ldexp(1 - rest / (2 * _WEEK), -min(weeks, 1100))
 
 
-def _proximity(known: Entities, query: str) -> dict[int, float]:
-    """How near entities are to what a query names, by number; those that are not near at all are left out."""
-    near = dict(_Query(query).named_of(known))
-    edge, linked = dict(near), known.linked
-    for _ in range(2):
-        reached: dict[int, float] = {}
-        for at, share in edge.items():
-            half = share / 2
-            for other in linked[at]:
-                if half > reached.get(other, 0.0):
-                    reached[other] = half
-        for at, share in reached.items():
-            if share > near.get(at, 0.0):
-                near[at] = share
-        edge = reached
-    return near
-
-
 class _Query:
     """A query, ready to be asked what it names."""
 
@@ -155,22 +192,8 @@ class _Query:
         self.words = words(query)
         self.tokens = _tokens(query)
 
-    def named_of(self, known: Entities) -> Iterator[tuple[int, float]]:
-        """Numbers of the entities that it names: 1 for what is named whole; what is told in a sentence may be named in part."""
-        having, weights = known.told
-        parts: Counter[int] = Counter()
-        for word in self.words:
-            weight = _weight(word)
-            for at in having.get(word, ()):
-                parts[at] += weight
-        for at, part in parts.items():
-            yield at, part / weights[at]
-        shared = {at for word in self.words | self.tokens for at in known.named.get(word, ())}
-        for at in shared.union(known.unspaced):
-            if self._names(known[at]):
-                yield at, 1.0
-
-    def _names(self, entity: Entity) -> bool:
+    def names(self, entity: Entity) -> bool:
+        """Whether it names all of an entity that has a name."""
         name = entity.name
         if entity.kind == "person":
             mine = _tokens(name)

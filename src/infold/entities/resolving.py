@@ -5,7 +5,7 @@ Whatever order the mentions come in, they are taken in the order in which they w
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from infold.entities.model import TOLD, Entity, Mention
@@ -39,6 +39,7 @@ _SAYING_SO = frozenset(
 )
 
 _When = tuple[int, bool, str, int]
+_EVER: _When = (-1 << 63, False, "", 0)
 
 
 @dataclass(slots=True)
@@ -50,13 +51,19 @@ class _Thing:
     name: str
     said: frozenset[str]
     """Its words, where it can be said in others."""
-    log: list[Mention] = field(default_factory=list)
+    number: int
+    """How many were said before it."""
+    first_at: int
+    last_at: int = 0
+    mentions: int = 0
     status: str = ""
     due: str = ""
     owner: str = ""
-    relinked: _When = (-1 << 63, False, "", 0)
+    sources: list[tuple[str, int, str]] = field(default_factory=list)
+    relinked: _When = _EVER
     """When its links were last set by hand: older ones do not count."""
-    links: set[str] = field(default_factory=set)
+    edges: dict[str, _When] = field(default_factory=dict)
+    """Ids of what it was said together with, and when it last was."""
 
 
 def resolve(mentions: Iterable[Mention]) -> list[Entity]:
@@ -67,12 +74,8 @@ def resolve(mentions: Iterable[Mention]) -> list[Entity]:
     up, save that links set by hand take the place of all older ones. A mention of no kind changes the status of the one
     open task, problem or goal it names.
     """
-    ordered = sorted(dict.fromkeys(mentions), key=_order)
-    things = _Things(ordered)
-    for mention in ordered:
-        things.take(mention)
-    things.link(ordered)
-    found = [_entity(thing) for thing in things.every.values()]
+    things = Things()
+    found = [things.entity(id) for id in things.add(mentions)]
     return sorted(found, key=lambda one: (-one.last_at, one.id))
 
 
@@ -88,23 +91,6 @@ def _order(mention: Mention) -> tuple[object, ...]:
     )  # fmt: skip
 
 
-def _entity(thing: _Thing) -> Entity:
-    sources = dict.fromkeys((one.chat, one.seq, one.id) for one in thing.log if not one.by_hand)
-    return Entity(
-        thing.id,
-        thing.kind,
-        thing.name,
-        thing.status or "open",
-        thing.due,
-        thing.owner,
-        tuple(sorted(thing.links)),
-        thing.log[0].at,
-        thing.log[-1].at,
-        len(thing.log),
-        tuple(sources)[-MOST_SOURCES:],
-    )
-
-
 def _same(one: frozenset[str], other: frozenset[str]) -> bool:
     """Whether two texts say the same; a report and slides are two things, however common the word "report" is."""
     shared = len(one & other)
@@ -117,58 +103,106 @@ def _bare(text: str) -> frozenset[str]:
     return frozenset(_BENT.get(word, word) for word in words(text))
 
 
-class _Things:
-    """All entities of some mentions, and which of them are open."""
+def _told_by(said: frozenset[str]) -> list[str]:
+    """Of two texts that share half of their words, each has one of these: more than half of its own, in an order that
+    is the same for all, what tells most first."""
+    return sorted(said, key=lambda word: (word in GENERIC, -len(word), word))[: len(said) // 2 + 1]
 
-    def __init__(self, ordered: Sequence[Mention]) -> None:
-        self.every: dict[str, _Thing] = {}
-        self.of_key: dict[str, _Thing] = {}
-        self.open: dict[str, dict[str, _Thing]] = {}
+
+class Things:
+    """The entities of mentions, which may come bit by bit."""
+
+    def __init__(self) -> None:
+        self._taken: list[Mention] = []
+        self._clear()
+
+    def _clear(self) -> None:
+        self._every: dict[str, _Thing] = {}
+        self._of_key: dict[str, _Thing] = {}
+        self._likes: dict[tuple[str, str], list[_Thing]] = {}
+        self._open: dict[str, dict[str, _Thing]] = {}
         """The open things that have a word, by word and id."""
-        self._know(ordered)
+        self._named: dict[str, dict[str, _Thing]] = {}
+        """The things of a name."""
+        self._linking: dict[str, dict[str, _When]] = {}
+        """By name, ids of what was said together with whatever has that name, and when it last was."""
+        self._changed: dict[str, None] = {}
 
-    def _know(self, ordered: Sequence[Mention]) -> None:
-        """Tell which keys are one thing: what is alike joins the first that was said."""
-        first = {mention.key: mention for mention in reversed(ordered) if mention.kind}
-        spread: dict[str, int] = {}
-        for mention in first.values():
-            if mention.kind in TOLD:
-                for word in words(mention.name):
-                    spread[word] = spread.get(word, 0) + 1
-        likes: dict[tuple[str, str], list[_Thing]] = {}
-        for key, mention in reversed(first.items()):
-            said = words(mention.name) if mention.kind in TOLD else frozenset()
-            # Of two texts that share half of their words, each has one of these among its rarer half.
-            rare = sorted(said, key=lambda word: (spread[word], word))[: len(said) // 2 + 1]
-            near = (thing for word in rare for thing in likes.get((mention.kind, word), ()))
-            same = next((thing for thing in near if _same(said, thing.said)), None)
-            if same is None:
-                same = self.every[key] = _Thing(key, mention.kind, mention.name, said)
-                for word in rare:
-                    likes.setdefault((mention.kind, word), []).append(same)
-            self.of_key[key] = same
+    def add(self, mentions: Iterable[Mention]) -> list[str]:
+        """Take mentions in the order in which they were said; ids of the entities that are not what they were.
 
-    def take(self, mention: Mention) -> None:
+        Where one was said before what is here already, everything is taken again. Entities may go then.
+        """
+        new = sorted(dict.fromkeys(mentions), key=_order)
+        if self._taken and new and _order(new[0]) <= _order(self._taken[-1]):
+            new = sorted(dict.fromkeys((*self._taken, *new)), key=_order)
+            before = self._every
+            self._taken = []
+            self._clear()
+            self._changed.update(dict.fromkeys(before))
+        self._taken += new
+        for mention in new:
+            self._take(mention)
+        changed = list(self._changed)
+        self._changed.clear()
+        return changed
+
+    def __contains__(self, id: str) -> bool:
+        return id in self._every
+
+    def entity(self, id: str) -> Entity:
+        """What all mentions of one thing come to."""
+        thing = self._every[id]
+        links = [
+            other
+            for other, when in thing.edges.items()
+            if when >= thing.relinked and when >= self._every[other].relinked
+        ]
+        return Entity(
+            id, thing.kind, thing.name, thing.status or "open", thing.due, thing.owner, tuple(sorted(links)),
+            thing.first_at, thing.last_at, thing.mentions, tuple(thing.sources),
+        )  # fmt: skip
+
+    def _take(self, mention: Mention) -> None:
         """Let a mention say what it says."""
         status = mention.status
         if mention.kind:
-            thing = self.of_key[mention.key]
+            thing = self._of_key.get(mention.key) or self._know(mention)
             if mention.key == thing.id:
                 thing.name = mention.name  # as it is spelled now
+            self._link(thing, mention)
         else:
-            over = self._named(_bare(mention.name))
+            over = self._over(_bare(mention.name))
             if over is None:
                 return
             thing = over
             if status == "dropped" and "cancel" in thing.said:  # cancelling was the task
                 status = "done"
-        thing.log.append(mention)
+        self._changed[thing.id] = None
+        thing.last_at = mention.at
+        thing.mentions += 1
+        source = (mention.chat, mention.seq, mention.id)
+        if not mention.by_hand and source not in thing.sources[-1:]:
+            thing.sources = [*thing.sources[1 - MOST_SOURCES :], source]
         thing.due = mention.due or thing.due
         thing.owner = mention.owner or thing.owner
-        if mention.by_hand and mention.links:
-            thing.relinked = max(thing.relinked, _when(mention))
         thing.status = status or thing.status
         self._file(thing)
+
+    def _know(self, mention: Mention) -> _Thing:
+        """The thing of a key that was not said before: what is alike joins the first that was said."""
+        said = words(mention.name) if mention.kind in TOLD else frozenset()
+        telling = [(mention.kind, word) for word in _told_by(said)]
+        near = {thing.id: thing for one in telling for thing in self._likes.get(one, ())}
+        alikes = (thing for thing in near.values() if _same(said, thing.said))
+        thing = min(alikes, key=lambda one: one.number, default=None)
+        if thing is None:
+            thing = _Thing(mention.key, mention.kind, mention.name, said, len(self._every), mention.at)
+            self._every[thing.id] = thing
+            for one in telling:
+                self._likes.setdefault(one, []).append(thing)
+        self._of_key[mention.key] = thing
+        return thing
 
     def _file(self, thing: _Thing) -> None:
         """Keep in mind by its words what is open."""
@@ -176,23 +210,23 @@ class _Things:
             return
         for word in thing.said:
             if thing.status in ("", "open"):
-                self.open.setdefault(word, {})[thing.id] = thing
-            elif word in self.open:
-                self.open[word].pop(thing.id, None)
+                self._open.setdefault(word, {})[thing.id] = thing
+            elif word in self._open:
+                self._open[word].pop(thing.id, None)
 
     def _weight(self, found: frozenset[str]) -> float:
         """How much some words tell one open thing from the others."""
         total = 0.0
         for word in sorted(found):
-            total += (_GENERIC_WEIGHT if word in GENERIC else 1.0) / max(1, len(self.open.get(word, ())))
+            total += (_GENERIC_WEIGHT if word in GENERIC else 1.0) / max(1, len(self._open.get(word, ())))
         return total
 
-    def _named(self, said: frozenset[str]) -> _Thing | None:
+    def _over(self, said: frozenset[str]) -> _Thing | None:
         """The open thing whose rare words are said; none where it could be another."""
         telling = said - GENERIC - _SAYING_SO
         near: dict[str, _Thing] = {}
         for word in telling or said & GENERIC:  # "The report is done": nothing but what everybody says
-            there = self.open.get(word, {})
+            there = self._open.get(word, {})
             if len(there) <= _COMMON:
                 near.update(there)
         shares: list[tuple[float, str]] = []
@@ -211,19 +245,25 @@ class _Things:
             return None
         return near[shares[0][1]]
 
-    def link(self, ordered: Sequence[Mention]) -> None:
-        """Link what was said together, at both ends."""
-        named: dict[str, dict[str, _Thing]] = {}
-        for mention in ordered:
-            if mention.kind:
-                thing = self.of_key[mention.key]
-                named.setdefault(normal(mention.name), {})[thing.id] = thing
-        for mention in ordered:
-            if not mention.kind:
-                continue
-            thing, when = self.of_key[mention.key], _when(mention)
-            for name in mention.links:
-                for other in named.get(normal(name), {}).values():
-                    if other is not thing and when >= thing.relinked and when >= other.relinked:
-                        thing.links.add(other.id)
-                        other.links.add(thing.id)
+    def _link(self, thing: _Thing, mention: Mention) -> None:
+        """Link what was said together, at both ends; also with what gets its name only later."""
+        when = _when(mention)
+        if mention.by_hand and mention.links:
+            thing.relinked = when
+            self._changed.update(dict.fromkeys(thing.edges))
+        name = normal(mention.name)
+        known = self._named.setdefault(name, {})
+        if thing.id not in known:
+            known[thing.id] = thing
+            for id, then in self._linking.get(name, {}).items():
+                self._join(self._every[id], thing, then)
+        for link in map(normal, mention.links):
+            self._linking.setdefault(link, {})[thing.id] = when
+            for other in self._named.get(link, {}).values():
+                self._join(thing, other, when)
+
+    def _join(self, one: _Thing, other: _Thing, when: _When) -> None:
+        if one is not other:
+            for this, that in ((one, other), (other, one)):
+                this.edges[that.id] = max(when, this.edges.get(that.id, _EVER))
+                self._changed[this.id] = None

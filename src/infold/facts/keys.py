@@ -52,7 +52,7 @@ def _in_chat(base: Key, one: Statement, chat: str, mine: set[tuple[str, str]]) -
     return Key((*base.slot, chat), base.value, base.whose, base.denies)
 
 
-@functools.lru_cache(maxsize=4096)
+@functools.lru_cache(maxsize=32768)
 def base_key(subject: str, attribute: str, value: str) -> Key:
     denies = value.startswith(NOT)
     value = value[len(NOT) :] if denies else value

@@ -113,12 +113,12 @@ def _is_edge(mark: str) -> bool:
     return mark == " " or (unicodedata.category(mark)[0] == "P" and mark not in _TELLING_MARKS)
 
 
-@functools.lru_cache(maxsize=4096)
+@functools.lru_cache(maxsize=32768)
 def _digest(text: str) -> bytes:
     return hashlib.blake2b(evened(text).encode("utf-8", "surrogatepass"), digest_size=16).digest()
 
 
-@functools.lru_cache(maxsize=4096)
+@functools.lru_cache(maxsize=32768)
 def _id(text: str) -> str:
     return _digest(text)[:8].hex()
 

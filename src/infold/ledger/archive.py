@@ -47,6 +47,8 @@ _here = Query(select(messages.c.seq).where(*_within, messages.c.archived == HERE
 _old = (*_within, messages.c.archived == HERE, messages.c.created_at < P("before"))
 _next_old = Query(select(messages.c.seq).where(*_old).order_by(messages.c.seq).limit(1))
 _count_old = Query(select(func.count()).where(*_old))
+removed_seqs = select(messages.c.seq).where(messages.c.chat == P("of"), messages.c.archived == REMOVED)
+"""Positions of a chat's messages that were removed."""
 _count_removed = Query(select(func.count()).where(messages.c.chat == P("of"), messages.c.archived == REMOVED))
 _last_removed = Query(select(func.max(messages.c.seq)).where(*_within, messages.c.archived == REMOVED))
 

@@ -5,16 +5,16 @@ from __future__ import annotations
 import functools
 import json
 import logging
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
-from sqlalchemy import and_, bindparam, delete, func, insert, or_, select, update
+from sqlalchemy import bindparam, delete, func, insert, select, update
 
-from infold.entities import Mention
 from infold.facts import Saying, Statement, merged
-from infold.ledger.archive import REMOVED
+from infold.ledger.archive import removed_seqs
+from infold.ledger.mentions import Damaged, delete_mentions_after
 from infold.ledger.query import Connection, Query, among
-from infold.ledger.schema import chats, facts, mentions, messages, recall_blocks
+from infold.ledger.schema import chats, facts, recall_blocks
 from infold.ledger.sealing import seal, whole
 from infold.messages import canonical_json
 
@@ -62,8 +62,7 @@ _latest_of_user = Query(
     .limit(P("most"))
 )
 _keyed_facts = Query(select(facts.c.key, *(facts.c[name] for name in _SEALED)).where(facts.c.chat == P("of")))
-_removed = select(messages.c.seq).where(messages.c.chat == P("of"), messages.c.archived == REMOVED)
-_removed_seqs = Query(_removed)
+_removed = Query(removed_seqs)
 _delete_fact = Query(delete(facts).where(facts.c.key == P("of")))
 _delete_damaged = Query(delete(facts).where(facts.c.chat == P("of"), facts.c.digest == P("digest")))
 
@@ -113,10 +112,6 @@ def _statement(row: tuple[Any, ...]) -> Statement | None:
     return None
 
 
-Damaged = tuple[str, bytes | int]
-"""The chat and the digest of a row that cannot be read."""
-
-
 def facts_of_chat(connection: Connection, key: int) -> tuple[list[Statement], list[Damaged]]:
     """What was stated in a chat; and what is damaged."""
     return _checked(_facts_of_chat(connection, of=key))
@@ -157,115 +152,10 @@ def delete_facts(connection: Connection, key: int, digests: Iterable[bytes]) -> 
         _delete_damaged(connection, of=key, digest=digest)
 
 
-# Mentions ----------------------------------------------------------------------------------------------
-
-_MENTION_COLUMNS = [
-    mentions.c.kind, mentions.c.name, mentions.c.status, mentions.c.due, mentions.c.owner, mentions.c.links, mentions.c.at,
-    mentions.c.seq, mentions.c.seal, chats.c.id, messages.c.id,
-]  # fmt: skip
-_of_message = and_(messages.c.chat == mentions.c.chat, messages.c.seq == mentions.c.seq)
-_insert_mention = Query(insert(mentions).values({c.name: P(c.name) for c in mentions.c if c.name != "key"}))
-_mentions_of_chat = Query(
-    select(*_MENTION_COLUMNS)
-    .join(chats, chats.c.key == mentions.c.chat)
-    .join(messages, _of_message, isouter=True)
-    .where(mentions.c.chat == P("of"))
-    .order_by(mentions.c.key)
-)
-_mentions_of_chats = Query(
-    select(*_MENTION_COLUMNS)
-    .join(chats, chats.c.key == mentions.c.chat)
-    .join(messages, _of_message, isouter=True)
-    .where(_OURS, chats.c.user == P("of"))
-    .order_by(mentions.c.key)
-)
-_mentions_of_user = Query(
-    select(*_MENTION_COLUMNS)
-    .join(chats, chats.c.key == mentions.c.chat, isouter=True)
-    .join(messages, _of_message, isouter=True)
-    .where(mentions.c.tenant == P("tenant"), mentions.c.user == P("of"))
-    .order_by(mentions.c.key)
-)
-_delete_mentions = Query(
-    delete(mentions).where(
-        mentions.c.chat == P("of"), mentions.c.seq > P("after"), mentions.c.seq.not_in(_removed)
-    )  # what was removed cannot be read again: what is known of it stays
-)
-
-
-_mention_names = Query(
-    select(mentions.c.key, mentions.c.kind, mentions.c.name)
-    .join(chats, chats.c.key == mentions.c.chat, isouter=True)
-    .where(
-        or_(
-            mentions.c.chat == P("of"),
-            and_(mentions.c.tenant == P("tenant"), mentions.c.user == P("of_user")),
-            and_(_OURS, chats.c.user == P("of_user")),
-        )
-    )
-)
-_delete_mention = Query(delete(mentions).where(mentions.c.key == P("of")))
-
-
-def delete_mentions(connection: Connection, key: int, user: str | None, gone: Callable[[str, str], bool]) -> None:
-    """Remove the mentions of a chat or of a user whose kind and name say so."""
-    for one, kind, name in _mention_names(connection, of=key, of_user=user).fetchall():
-        if gone(kind, name):
-            _delete_mention(connection, of=one)
-
-
-def note_mentions(connection: Connection, key: int | None, user: str | None, found: Iterable[Mention]) -> None:
-    """Keep what was said of entities, in a chat or, set by hand, for a user."""
-    for mention in found:
-        said = (mention.kind, mention.name, mention.status, mention.due, mention.owner)
-        links = canonical_json(mention.links)
-        _insert_mention(
-            connection, chat=key, user=user, seq=mention.seq, at=mention.at, kind=mention.kind,
-            name=mention.name, status=mention.status, due=mention.due, owner=mention.owner, links=links,
-            seal=seal((*said, links, mention.at, mention.seq)),
-        )  # fmt: skip
-
-
-def _mention(row: Sequence[Any]) -> Mention | None:
-    kind, name, status, due, owner, links, at, seq, sealed, chat, id = row
-    try:
-        if whole(row[:-3], sealed):
-            return Mention(
-                kind, name, status, due, owner, tuple(json.loads(links)), at, chat or "", seq, id or "", seq == 0
-            )
-    except (ValueError, TypeError):
-        pass
-    log.warning("a mention of an entity in chat %s is damaged; it is left out until its message is read again", chat)
-    return None
-
-
-def mentions_of_chat(connection: Connection, key: int) -> tuple[list[Mention], list[Damaged]]:
-    """What was said of entities in a chat; and what is damaged."""
-    return _sound(_mentions_of_chat(connection, of=key))
-
-
-def mentions_of_user(connection: Connection, user: str) -> tuple[list[Mention], list[Damaged]]:
-    """What was said of entities in all chats of a user, or set by hand for the user; and what is damaged."""
-    return _sound([*_mentions_of_chats(connection, of=user), *_mentions_of_user(connection, of=user)])
-
-
-def _sound(rows: Iterable[Sequence[Any]]) -> tuple[list[Mention], list[Damaged]]:
-    found: list[Mention] = []
-    damaged: list[Damaged] = []
-    for row in rows:
-        mention = _mention(row)
-        if mention is not None:
-            found.append(mention)
-        elif row[7]:  # what was set by hand stands in no message
-            damaged.append((row[9], row[7]))
-    return found, damaged
-
-
 # Both --------------------------------------------------------------------------------------------------
 
 _set_read_to = Query(update(chats).where(chats.c.key == P("of")).values(read_to=P("to_seq")))
 _read_to = Query(select(chats.c.read_to, chats.c.cursor).where(chats.c.key == P("of")))
-_bump_user = Query(update(chats).where(_OURS, chats.c.user == P("of")).values(version=chats.c.version + 1))
 _next_epoch = Query(update(chats).where(chats.c.key == P("of")).values(epoch=chats.c.epoch + 1))
 _user_pulse = Query(
     select(
@@ -285,14 +175,6 @@ _facts_pulse = Query(
         func.sum(chats.c.epoch),
     ).where(_OURS, chats.c.user == P("of"))
 )
-_by_hand = Query(
-    select(func.count(), func.max(mentions.c.key), func.sum(mentions.c.at)).where(
-        or_(
-            and_(mentions.c.tenant == P("tenant"), mentions.c.user == P("of_user")),
-            and_(mentions.c.chat == P("of"), mentions.c.seq == 0),
-        )
-    )
-)
 
 
 def set_read_to(connection: Connection, key: int, seq: int) -> None:
@@ -309,7 +191,7 @@ def forget_after(connection: Connection, key: int, seq: int) -> set[int]:
     """Take back what was made of messages after a position; of facts that earlier ones state too, nothing is left either:
     the positions of those messages are given back, to be read again."""
     again = forget_facts(connection, key, seq)
-    _delete_mentions(connection, of=key, after=seq)
+    delete_mentions_after(connection, key, seq)
     _delete_blocks(connection, of=key, after=seq)
     next_epoch(connection, key)
     return again
@@ -334,7 +216,7 @@ def forget_facts(connection: Connection, key: int, seq: int) -> set[int]:
             continue
         if max(seqs) > seq:
             if removed is None:
-                removed = {row[0] for row in _removed_seqs(connection, of=key)}
+                removed = {row[0] for row in _removed(connection, of=key)}
             left = [one for one in sayings if one[1] in removed]
             if left:  # the quotation may be another one's
                 kept = {"quote": known["text"], "replaces": "", "sayings": canonical_json(left)}
@@ -352,18 +234,8 @@ def facts_pulse(connection: Connection, user: str) -> tuple[Any, ...]:
 
 
 def user_pulse(connection: Connection, user: str) -> tuple[Any, ...]:
-    """Changes whenever anything known of a user does."""
-    return (*_user_pulse(connection, of=user).fetchone(), *_by_hand(connection, of=-1, of_user=user).fetchone())
-
-
-def bump_user(connection: Connection, user: str) -> None:
-    """Tell everybody who cached something of a user to read it again."""
-    _bump_user(connection, of=user)
-
-
-def by_hand(connection: Connection, key: int) -> tuple[Any, ...]:
-    """Changes whenever what was set by hand for a chat does."""
-    found: tuple[Any, ...] = _by_hand(connection, of=key, of_user=None).fetchone()
+    """Changes with every message of a user."""
+    found: tuple[Any, ...] = _user_pulse(connection, of=user).fetchone()
     return found
 
 
@@ -398,6 +270,11 @@ _place = Query(
     select(chats.c.epoch, chats.c.last_seq, chats.c.cursor, chats.c.id).where(chats.c.key == P("of")), lock=True
 )
 _chats_of_user = Query(select(chats.c.key).where(_OURS, chats.c.user == P("of")).order_by(chats.c.key))
+_places_of_user = Query(
+    select(chats.c.key, chats.c.epoch, chats.c.last_seq).where(_OURS, chats.c.user == P("of")).order_by(chats.c.key)
+)
+Place = tuple[int, int, int]
+"""A chat, its epoch and its newest position."""
 
 
 def put_block(connection: Connection, key: int, first: int, maker: str, data: bytes) -> None:
@@ -433,6 +310,11 @@ def place(connection: Connection, key: int) -> tuple[int, int, int, str] | None:
     """Epoch, newest position, cursor and id of a chat."""
     row: tuple[int, int, int, str] | None = _place(connection, of=key).fetchone()
     return row
+
+
+def places_of_user(connection: Connection, user: str) -> list[Place]:
+    """The chats of a user, the oldest first."""
+    return [tuple(row) for row in _places_of_user(connection, of=user)]
 
 
 def chats_of_user(connection: Connection, user: str) -> list[int]:
