@@ -85,6 +85,18 @@ def known_facts(memory: Memory, key: int, sizes: Sequence[int]) -> list[float]:
     return spent
 
 
+def after_folds(chat: Chat, asked: Sequence[str]) -> list[float]:
+    """Milliseconds of contexts that are asked for in the moment in which a fold was made."""
+    spent: list[float] = []
+    more = messages(10_000, 98)
+    for text in asked:
+        cursor = chat.memory.cursor
+        while chat.memory.cursor == cursor:
+            chat.add([{**next(more), "created_at": None}, {**next(more), "created_at": None}])
+        spent += timed(lambda text: chat.context(text, max_tokens=2000), [text])
+    return spent
+
+
 def _fact(number: int) -> Statement:
     said = (Saying(number, "many", number, f"m{number}", "user"),)
     return Statement(f"User likes number {number}", "fact", "User", "", "", "", 1.0, "", "user", said)
@@ -130,6 +142,7 @@ def main() -> None:
         user = memory.user("ann")
         first_user = timed(user.recall, asked[:1])[0]
         of_user = timed(lambda text: user.recall(text, kinds=("message",)), asked)
+        folded = after_folds(memory.chat("chat 9"), asked[:10])
     report(
         "recall_speed",
         [
@@ -145,6 +158,7 @@ def main() -> None:
             "search over messages, facts, summaries and entities, p50 ms": round(median(every), 1),
             "search right after two new messages, p50 ms": round(median(grown), 1),
             "context of 2,000 tokens with recall, p50 ms": round(median(context), 1),
+            "context right after a fold, in a chat of that user, p50 ms": round(median(folded), 1),
             "noting a known fact among a million, µs": round(many, 1),
             "messages indexed a second": round(rate),
         },
