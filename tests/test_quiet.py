@@ -7,8 +7,9 @@ from functools import partial
 import pytest
 
 from infold import Memory
+from infold.entities import reading
 from infold.folding import extractive
-from infold.messages import parse
+from infold.folding.once import Once
 from infold.quiet import _MOST, PAUSE, Quiet
 from tests.conftest import Clock, assistant, turn, user
 from tests.proxied import eventually
@@ -61,25 +62,52 @@ def test_a_job_is_done_once_fails_alone_and_the_oldest_give_way(quiet: Quiet, cl
     assert quiet.step() is None
 
 
-def test_messages_of_a_chat_that_is_folded_are_read_before_anybody_asks(memory: Memory) -> None:
+@pytest.mark.parametrize("turns", [0, 60])
+def test_A7_every_message_is_read_right_after_it_was_added(memory: Memory, turns: int) -> None:
     chat = memory.chat("a", context_window=2000)
-    for number in range(60):
+    for number in range(turns):
         chat.add([*turn(number)])
-    assert chat.memory.cursor
-    chat.context("What did I say about my sister?")
-    extractive.forget_read()
+    assert bool(chat.memory.cursor) == bool(turns)
     added = chat.add([user("My sister Marta moved to Porto in May."), assistant("Good to know.")])
     assert isinstance(added, list)
 
-    def read() -> set[object]:
-        return {key[-1] for key in [*extractive._read]}
+    def read() -> list[bool]:
+        kept = str([*extractive._read._kept]), str([*reading._read._kept])
+        return [message.text in kept[0] and message.id in kept[1] for message in added]
 
-    eventually(read, lambda found: {message.text for message in added} <= found)
+    eventually(read, all)
 
 
-def test_of_too_many_readings_the_oldest_give_way(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(extractive, "_MOST_READ", 3)
-    extractive.forget_read()
-    for number in range(1, 6):
-        extractive.extract(parse(user(f"I prefer tea number {number}.")).stored(f"m{number}", number, 1, 9))
-    assert [key[-1] for key in extractive._read] == [f"I prefer tea number {number}." for number in (3, 4, 5)]
+@pytest.mark.parametrize("turns", [70, 200])
+def test_D8_a_chat_that_is_folded_is_laid_out_before_anybody_asks(memory: Memory, url: str, turns: int) -> None:
+    chat = memory.chat("a", context_window=2000)
+    for number in range(turns):
+        chat.add([*turn(number)])
+    chat.add(user("My sister Marta moved to Porto in May."))
+    chat.settle()
+
+    def laid_out() -> int:
+        kept = memory.recaller._chats.get(chat.key)
+        return kept.upto if kept else 0
+
+    eventually(laid_out, lambda upto: upto == 2 * turns)  # the question itself is not searched for
+    with Memory(url) as fresh:
+        for question in ("What is said of number 17?", "my sister Marta"):
+            assert chat.recall(question) == fresh.chat("a").recall(question)
+            assert chat.context(question).hash == fresh.chat("a").context(question).hash
+
+
+def test_of_too_many_things_the_oldest_give_way() -> None:
+    made: list[int] = []
+
+    def make(number: int) -> str:
+        made.append(number)
+        return f"tea {number}"
+
+    once: Once[str] = Once(3)
+    for number in (1, 2, 3, 2, 4, 5, 4, 1):
+        assert once.get(number, partial(make, number)) == f"tea {number}"
+    assert made == [1, 2, 3, 4, 5, 1]
+    once.clear()
+    once.get(1, partial(make, 1))
+    assert made[-2:] == [1, 1]

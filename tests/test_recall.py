@@ -103,6 +103,24 @@ def test_D8_what_was_said_3000_messages_ago_is_quoted(long_chat: Chat, name: str
     assert context.messages[-1] == user(question)
 
 
+def test_D8_a_question_finds_the_same_whatever_was_searched_before(memory: Memory, url: str) -> None:
+    chat = memory.chat("a", config=small())
+    chat.add([*needles(), *chatter(0, 140)])
+    found: list[bool] = []
+    for text, question in SAID.values():
+        chat.add(user(question))
+        context = chat.context(max_tokens=400)
+        chat.recall(question)  # which also finds the question
+        again = chat.context(max_tokens=400)
+        with Memory(url) as fresh:
+            other = fresh.chat("a").context(max_tokens=400)
+        assert context.hash == again.hash == other.hash
+        found.append(text in quoted(context))
+        assert question not in quoted(context)
+        chat.add(assistant("Just as you say."))
+    assert sum(found) >= 3
+
+
 @pytest.mark.parametrize("name", SAID)
 def test_D8_recall_gives_the_message_first(long_chat: Chat, name: str) -> None:
     text, question = SAID[name]

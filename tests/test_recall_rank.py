@@ -194,6 +194,28 @@ def test_a_corpus_that_grew_ranks_like_one_made_at_once(steps: int) -> None:
         assert rank(grown, query, Hashed()) == rank(whole, query, Hashed())
 
 
+@pytest.mark.parametrize("size", [20, 500, 513, 900])
+def test_a_corpus_that_was_cut_ranks_like_one_that_was_never_longer(size: int) -> None:
+    messages = [replace(one, speaker="Cleo") if one.seq == 600 else one for one in long_chat(1000)]
+    messages[10] = replace(messages[10], text="The spare key hangs behind the blue clock.")
+    corpus = laid_out(messages, 1000)
+    for question in ("Where is the spare key?", "When did Ann get a letter?", "market music in March"):
+        for upto in (size, 1000, size - 1, size):  # there and back
+            if upto < len(corpus["seq"]):
+                corpus.cut(upto)
+            corpus.extend(segment(messages[corpus.size : upto], Hashed()))
+            whole = laid_out(messages[:upto], upto)
+            assert corpus.speakers == whole.speakers
+            query = read(question, tuple(corpus.speakers), messages[upto - 1].at)
+            assert rank(corpus, query, Hashed()) == rank(whole, query, Hashed())
+
+
+def test_a_corpus_that_was_cut_to_nothing_is_empty() -> None:
+    corpus = laid_out(long_chat(9), 9)
+    corpus.cut(0)
+    assert (corpus.size, corpus.speakers, corpus.firsts.tolist()) == (0, [], [])
+
+
 def test_a_long_chat_is_found_in_too() -> None:
     messages = long_chat(LOOKED_AT + 1500)
     planted = {

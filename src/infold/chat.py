@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
+from functools import partial
 from typing import TYPE_CHECKING, Any, overload
 
 from infold import formats, reports
@@ -27,7 +28,6 @@ from infold.errors import (
 from infold.failpoints import reach
 from infold.fitting import assemble_for
 from infold.folder import fold_instantly
-from infold.folding.extractive import extract
 from infold.forgetting import Receipt, forget_copies, forget_messages
 from infold.ledger import journal, store
 from infold.ledger.calls import all_calls
@@ -36,7 +36,7 @@ from infold.ledger.query import Connection
 from infold.ledger.rows import Event
 from infold.marks import REMOVED, UNREADABLE
 from infold.messages import Message
-from infold.noting import catch_up
+from infold.noting import catch_up, read_ahead
 from infold.policy import Policy
 from infold.quiet import quiet
 from infold.records import SummaryRecord
@@ -54,7 +54,6 @@ if TYPE_CHECKING:
     from infold.models.spec import Model
 
 log = logging.getLogger("infold")
-_AHEAD = 4  # messages at the end of a chat that are read ahead: a turn or two
 
 
 class Chat(Remembering, Changing):
@@ -183,21 +182,24 @@ class Chat(Remembering, Changing):
             self._rewriter.resume(state)
         if events:
             self._index(state)
-        if state.row.cursor:  # of those that may never be folded, a client sends very many
+        for message in added if not state.row.cursor else (m for m in added if m.seq > state.row.cursor):
+            quiet.soon(id(message), partial(read_ahead, message, self.id))
+        if state.row.cursor:
             quiet.soon(id(self), self._read_ahead)
         return added
 
     def _read_ahead(self) -> None:
-        """Make what the next fold or context will want."""
-        searched = self._memory.recaller.read_ahead(self._key)
+        """Make what the next fold or context will want, in small steps."""
         with self.reading() as (connection, state):
-            new = state.messages[-_AHEAD:]
             self.beside_memory(connection, state, state.view())
-            if searched and new:
-                self.entities_known(connection, state)
-                self._memory.recaller.rarity.rare(connection, state.row, new[-1].text)
-        for message in new:
-            extract(message)
+            row, messages = state.row, state.messages
+            if not state.policy.recall_cap or not messages:
+                return
+            self.entities_known(connection, state)
+            self._memory.recaller.rarity.rare(connection, row, messages[-1].text)
+        asked_last = messages[-1].role == "user"
+        if self._memory.recaller.read_ahead(self._key, row.last_seq - asked_last, row.cursor):
+            quiet.soon(id(self), self._read_ahead)
 
     # Reading -------------------------------------------------------------------------------------------
 

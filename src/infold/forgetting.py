@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 from infold.errors import MessageError, NotFoundError
 from infold.failpoints import reach
 from infold.folding.evidence import forget_evidence
-from infold.folding.extractive import forget_read
 from infold.folding.gate import forget_bases
+from infold.folding.once import Once
 from infold.ledger import derived, erasure, fold_rows, journal, store
 from infold.ledger.query import Connection
 from infold.ledger.rows import ChatRow, Event
@@ -193,12 +193,13 @@ def _forget_cached(memory: Memory, key: int, chat: str) -> None:
     memory.knowledge.forget(key)
     memory.recaller.forget(key)
     quiet.clear()
-    forget_read()
     forget_bases()
     forget_evidence()
     for name, module in list(sys.modules.items()):
         if name.startswith("infold."):
             for value in list(vars(module).values()):
+                if isinstance(value, Once):
+                    value.clear()
                 # Those without a bound keep what belongs to infold, not what passes through it.
                 if isinstance(value, _Cached) and value.cache_parameters()["maxsize"] is not None:
                     value.cache_clear()

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from infold import entities, facts
 from infold.folding.across import REACH, Earlier, extract_each
+from infold.folding.extractive import extract
 from infold.folding.likeness import alike, words
 from infold.items import Candidate, Item
 from infold.ledger import derived, mentions, store
@@ -28,6 +29,11 @@ def earlier(connection: Connection, key: int) -> Earlier:
 def _read(connection: Connection, key: int, messages: Sequence[Message]) -> Iterator[tuple[Message, list[Candidate]]]:
     """Messages of a chat, each with what it states."""
     return zip(messages, extract_each(messages, earlier(connection, key)), strict=True)
+
+
+def read_ahead(message: Message, chat: str) -> None:
+    """Read a message now, so that a fold, the bridge or the gate finds it read."""
+    entities.read(message, extract(message), chat)
 
 
 def note(connection: Connection, key: int, chat: str, messages: Sequence[Message]) -> None:

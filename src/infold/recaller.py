@@ -36,6 +36,8 @@ FORMAT = "2"
 """Of blocks, words and passages; another one is made anew."""
 _KEPT = 100_000  # passages kept in memory, over all chats
 _AT_ONCE = 4096  # messages that may be indexed while somebody waits for a context
+_UNASKED = 512  # messages that are laid out ahead in a chat where nothing was asked for yet
+_STEP = 8  # messages that are laid out ahead in one go
 
 
 @dataclass(slots=True)
@@ -164,8 +166,8 @@ class Recaller:
 
         return segment([said(message) for message in messages], self.embedder)
 
-    def _corpus(self, key: int) -> Corpus | None:
-        """All passages of a chat, up to date; None where it is gone."""
+    def _corpus(self, key: int, upto: int | None = None) -> Corpus | None:
+        """All passages of a chat, or those up to a position; None where it is gone."""
         from infold.recall.corpus import Corpus
 
         with self._database.read() as connection:
@@ -177,22 +179,34 @@ class Recaller:
             if kept is None or kept.epoch != epoch or kept.upto > last:
                 kept = self._chats[key] = _Kept(epoch, Corpus())
             self._chats.move_to_end(key)
-            stored = dict(derived.blocks(connection, key, self.maker, kept.upto + 1)) if kept.upto < cursor else {}
+            last = last if upto is None else min(last, upto)
+            stored = (
+                dict(derived.blocks(connection, key, self.maker, kept.upto + 1))
+                if kept.upto < min(cursor, last)
+                else {}
+            )
+        if kept.upto > last:
+            kept.corpus.cut(last)
+            kept.upto = last
         for found, end in self._segments(key, epoch, kept.upto, last, stored):
             kept.corpus.extend(found, key)
             kept.upto = end
         self._make_room()
         return kept.corpus
 
-    def read_ahead(self, key: int) -> bool:
-        """Lay out what was said last in a chat that has been searched, as it will be again; whether it is such a one."""
-        if key not in self._chats:
-            return False
+    def read_ahead(self, key: int, upto: int, cursor: int) -> bool:
+        """Lay out some of what the next search in a chat will want; whether there is more. Not of long chats that nobody
+        has searched yet."""
         with self._lock:
-            corpus = self._corpus(key)
-            if corpus is not None and corpus.size:
+            kept = self._chats.get(key)
+            done = kept.upto if kept else 0
+            if done >= upto or (kept is None and upto > _UNASKED):
+                return False
+            end = done + (BLOCK if done % BLOCK == 0 and done + BLOCK <= cursor else _STEP)
+            corpus = self._corpus(key, min(upto, end))
+            if corpus is not None and corpus.size and end >= upto:
                 corpus.settle()
-        return True
+        return corpus is not None and end < upto
 
     def _unpacked(self, data: bytes) -> Segment | None:
         from infold.recall.segment import Segment
@@ -236,13 +250,14 @@ class Recaller:
     ) -> Iterator[tuple[Segment, int]]:
         """What follows a position in a chat, from blocks where there are, else made of messages; and where each ends."""
         while upto < last:
-            found = self._unpacked(stored[upto + 1]) if upto + 1 in stored else None
             end = min(last, (upto // BLOCK + 1) * BLOCK)
+            whole = upto + 1 in stored and end == upto + BLOCK
+            found = self._unpacked(stored[upto + 1]) if whole else None
             if found is None:
                 with self._database.read() as connection:
                     messages = store.messages_between(connection, key, upto + 1, end)
                 found = self._segment(messages)
-                if upto + 1 in stored:
+                if whole:
                     self._mend(key, epoch, upto + 1, found)
             yield found, end
             upto = end
@@ -274,8 +289,10 @@ class Recaller:
         most: int = 100,
         since: int | None = None,
         until: int | None = None,
+        upto: int | None = None,
     ) -> Found:
-        """The passages of a chat, or of all chats of a user, that answer a question best, with their messages."""
+        """The passages of a chat, or of all chats of a user, that answer a question best, with their messages; of a chat,
+        none after `upto`."""
         from infold.recall.pointing import points_at
         from infold.recall.query import read
         from infold.recall.rank import rank
@@ -289,7 +306,7 @@ class Recaller:
                 self._release(chat, user)
                 corpus, query = nominated
             else:
-                every = self._corpus(chat) if chat is not None else self._of_user(user or "")
+                every = self._corpus(chat, upto) if chat is not None else self._of_user(user or "")
                 if every is None:
                     return Found(None, [], {})
                 corpus, query = every, reads(tuple(every.speakers))
@@ -304,6 +321,8 @@ class Recaller:
                 seqs = list(dict.fromkeys(one.seq for one in ranked if one.chat == key))
                 for message in store.messages_at(connection, key, seqs):
                     messages[key, message.seq] = message
+        if upto is not None:
+            ranked = [one for one in ranked if one.seq <= upto]
         # Some may have left their chat since, and others may be in their places.
         ranked = [
             one

@@ -140,7 +140,7 @@ class Remembering(Handle):
         return bool(asks) and self._memory.recaller.rarity.rare(connection, state.row, asks) > (0 if past else 1)
 
     def answers(self, view: View, question: Message, budget: int, upto: int | None = None) -> View:
-        """A view with what earlier messages say to a question; none after `upto`."""
+        """A view with what earlier messages say to a question; none after `upto`, where it is asked last not itself."""
         most = min(_MOST_FOUND, max(_FEWEST_FOUND, budget // _SHORTEST)) + len(view.messages)
         try:
             found = self._memory.recaller.search(
@@ -149,12 +149,11 @@ class Remembering(Handle):
                 at=question.created_at or self._memory.clockwork.now(),
                 asker=question.name or "user",
                 most=most,
+                upto=question.seq - 1 if view.messages and question is view.messages[-1] else upto,
             )
         except EmbedderError as error:  # a server's: the context goes without
             log.warning("nothing is recalled for chat %s: %s", self.id, error)
             return view
-        if upto is not None:
-            found = replace(found, ranked=[one for one in found.ranked if one.seq <= upto])
         return replace(view, recalled=found.quoted())
 
     def related(self, connection: Connection, state: State, view: View, question: str, named: bool) -> View:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 import socket
+import sys
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -149,7 +150,9 @@ def _has_keys(settings: ServiceSettings) -> bool:
 
 
 def _calculate_alone() -> None:
-    """Small sums take longer on several cores than on one, and keep the others from other requests."""
+    """Small sums take longer on several cores than on one, and keep the others from other requests. What is done ahead must
+    let those go first that somebody waits for, many times a request."""
+    sys.setswitchinterval(0.0005)
     for name, value in (("OPENBLAS_NUM_THREADS", "1"), ("TOKENIZERS_PARALLELISM", "false")):
         os.environ.setdefault(name, value)  # read when numpy and the embedder are loaded
 

@@ -13,6 +13,7 @@ from infold.entities.states import broken, denied, done, dropped, over, pending
 from infold.folding.dates import resolve as dated
 from infold.folding.extractive import TOOL_CHARS, plain_sentences
 from infold.folding.likeness import GENERIC, words
+from infold.folding.once import Once
 from infold.folding.telling import tell
 from infold.items import Candidate
 from infold.marks import without_own
@@ -77,8 +78,16 @@ def read(message: Message, candidates: Sequence[Candidate], chat: str) -> list[M
     Tools and system prompts name files, nothing else. The assistant's sentences count where they gave a candidate: the
     rest is talk about the world. What says only that something is over is of no kind, and `resolve` finds what it is about.
     """
-    reader = _Reader(message, chat)
-    return reader.read(candidates) if message.role in ("user", "assistant") else reader.listed()
+
+    def make() -> tuple[Mention, ...]:
+        reader = _Reader(message, chat)
+        return tuple(reader.read(candidates) if message.role in ("user", "assistant") else reader.listed())
+
+    key = (chat, message.id, message.seq, message.created_at, message.role, message.name, message.text)
+    return [*_read.get((key, *candidates), make)]
+
+
+_read: Once[tuple[Mention, ...]] = Once(8192)
 
 
 class _Reader:

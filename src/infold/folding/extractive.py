@@ -6,12 +6,12 @@ import functools
 import math
 import re
 from collections.abc import Sequence
-from contextlib import suppress
 
 from infold.folding.abroad import read_abroad
 from infold.folding.cues import foreign, says
 from infold.folding.judge import look, tokens, words_of, worth
 from infold.folding.likeness import GENERIC, figures, telling, words
+from infold.folding.once import Once
 from infold.folding.pronouns import named, thing_named
 from infold.folding.reading import INTERROGATIVE, Reading, judged
 from infold.folding.reversals import anew, bygone, outcome
@@ -65,22 +65,10 @@ def extract(message: Message) -> list[Candidate]:
     """The durable statements of one message, in the order they stand there. Each is read once: folds, the bridge and the
     gate ask for the same ones."""
     key = (message.role, message.name, message.seq, message.created_at, message.text)
-    found = _read.get(key)
-    if found is None:
-        if len(_read) >= _MOST_READ:
-            with suppress(KeyError, RuntimeError, StopIteration):  # another thread was quicker
-                del _read[next(iter(_read))]
-        found = _read[key] = tuple(_extract(message))
-    return [*found]
+    return [*_read.get(key, lambda: tuple(_extract(message)))]
 
 
-def forget_read() -> None:
-    """Drop what was read so far."""
-    _read.clear()
-
-
-_MOST_READ = 8192
-_read: dict[tuple[object, ...], tuple[Candidate, ...]] = {}
+_read: Once[tuple[Candidate, ...]] = Once(8192)
 
 
 def _extract(message: Message) -> list[Candidate]:

@@ -78,7 +78,7 @@ class Corpus:
             "scale": scale,
             "coarse": unit(vectors[:, :COARSE]),
         }
-        if self.size + size <= _AS_FLOATS:
+        if self.size + size <= _AS_FLOATS and ("floats" in self._columns or not self.size):
             new["floats"] = vectors * scale[:, None]
         else:
             self._columns.pop("floats", None)
@@ -90,6 +90,17 @@ class Corpus:
         self._flat.add(found.terms)
         self.size += size
         self._everything = None
+
+    def cut(self, seq: int) -> None:
+        """Take back what was said after a position, in a corpus of one chat."""
+        size = int(np.searchsorted(self["seq"], seq, "right"))
+        self._flat.cut(int(self["count"][:size].sum(dtype=np.int64)))
+        for column in self._columns.values():
+            column.cut(size)
+        del self._firsts[int(np.searchsorted(self._firsts, size)) :]
+        del self.speakers[int(self["speaker"].max(initial=-1)) + 1 :]
+        self._numbers = {name: number for number, name in enumerate(self.speakers)}
+        self.size, self._settled, self._everything = size, -1, None
 
     def _sessions(self, found: Segment, chat: int, apart: bool) -> None:
         """Note where sessions begin among new passages."""
@@ -340,6 +351,9 @@ class _Column:
             self._room = room
         self._room[self._size : needed] = values
         self._size = needed
+
+    def cut(self, size: int) -> None:
+        self._size = min(self._size, size)
 
     def put(self, start: int, values: NDArray[Any]) -> None:
         """Add values in place of those from a position on."""

@@ -90,6 +90,7 @@ class Service:
         # What is loaded stays, and is not looked through again: that takes tens of milliseconds, in the middle of a request.
         gc.collect()
         gc.freeze()
+        gc.set_threshold(5000, 10, 10)  # a request makes more than the usual 700 things, none of them in circles
 
     async def close(self) -> None:
         """Keep the last replies, finish background folds, within the time of grace, and close the database."""

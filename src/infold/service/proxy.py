@@ -256,7 +256,9 @@ class Proxy:
         except MovedOnError:  # sent once more, and folded since
             place = apart(place)
             context = place.chat.context(max_tokens=budget, tools=tools, reserve_output=reserved)
-        if [identity(message) for message in context.shown()] == [identity(message) for message in asked.messages]:
+        shown = context.shown()
+        same = zip(shown, asked.messages, strict=False)
+        if len(shown) == len(asked.messages) and all(identity(ours) == identity(theirs) for ours, theirs in same):
             return place, None
         return place, api.write(body, context)
 
