@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from infold import BudgetError, Chat, ConfigError, Context, Memory, MessageError, NotFoundError, preset
+from infold import BudgetError, Chat, ConfigError, Context, Memory, MessageError, NotFoundError, finding, preset
 from infold.marks import RECALL_END, RECALL_HEADER, without_own
 from infold.messages import canonical_json
 from infold.policy import Policy
@@ -389,3 +389,19 @@ def test_D8_the_error_names_the_bad_time(long_chat: Chat, name: str) -> None:
 def test_D8_lone_surrogates_are_refused(long_chat: Chat) -> None:
     with pytest.raises(MessageError):
         long_chat.recall("the \ud800 garden")
+
+
+@pytest.mark.parametrize("kind", ["fact", "summary", "entity"])
+def test_D8_old_facts_lines_and_entities_are_found_among_very_many(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    monkeypatch.setattr(finding, "_NEWEST", 3)
+    chat = memory.chat("a", config=small())
+    chat.add([user("I need to repair the lighthouse lamps with Greta by 2027-03-01."), assistant("I see.")])
+    for n, what in enumerate("paint sell clean load steer moor lift turn tow".split()):
+        chat.add([user(f"I need to {what} the boat {n} with Otto by 2027-05-{n + 1:02}."), assistant("Noted.")])
+    chat.fold()
+    assert len(chat.recall("boats", kinds=[kind], limit=100)) > 3
+    found = chat.recall("repairing a lighthouse lamp", kinds=[kind])
+    assert "lighthouse" in found[0].text
+    assert chat.recall("zeppelin", kinds=[kind]) == []

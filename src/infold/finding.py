@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 
 MOST = 1000
 """Hits that a search gives at most."""
-_MOST_TEXTS = 5000
+_NEWEST = 5000  # facts, lines and entities that are searched whatever they say; of older ones,
+_SHARING = 500  # so many that share most words with the query
 
 
 class Facts(tuple[Fact, ...]):
@@ -122,9 +123,10 @@ def find(
     hits: list[Hit] = []
     if "message" in kinds:
         hits += _messages(memory, query, key, user, at, limit, first, end)
-    if texts:
-        found = memory.recaller.search_texts(query, [(hit.text, hit.at) for hit in texts], at=at, most=limit)
-        hits += [_scored(texts[number], score) for number, score in found]
+    for some in (texts[:_NEWEST], _sharing(query, texts[_NEWEST:])):
+        if some:
+            found = memory.recaller.search_texts(query, [(hit.text, hit.at) for hit in some], at=at, most=limit)
+            hits += [_scored(some[number], score) for number, score in found]
     hits.sort(key=lambda hit: (-hit.score, KINDS.index(hit.kind), -hit.at, hit.chat, -hit.seq, hit.id))
     return hits[:limit]
 
@@ -237,12 +239,21 @@ def _texts(
             for key in [row.key] if row else derived.chats_of_user(connection, user):
                 found += _lines(connection, key, "fact" in kinds)
         found.sort(key=lambda hit: (-hit.at, hit.kind, hit.id))
-        inside = [hit for hit in found if (since is None or hit.at >= since) and (until is None or hit.at < until)]
-        return inside[:_MOST_TEXTS]
+        return [hit for hit in found if (since is None or hit.at >= since) and (until is None or hit.at < until)]
 
     if set(kinds) <= {"message"}:
         return []
     return knowledge.listed((facts, entities), (entities and entities.version, pulse, kinds, since, until), make)
+
+
+def _sharing(query: str, texts: Sequence[Hit]) -> list[Hit]:
+    """Those that have most of a query's words in any form, of equals the first."""
+    from infold.recall.words import root, words
+
+    forms = {min(root(word), word, key=len) for word in words(query)} if texts else set()
+    shared = [(sum(form in text for form in forms), hit) for hit in texts for text in [hit.text.casefold()]]
+    best = sorted((one for one in shared if one[0]), key=lambda one: -one[0])
+    return [hit for _, hit in best[:_SHARING]]
 
 
 def _fact(fact: Fact) -> Hit:
