@@ -48,7 +48,7 @@ class State:
     """Those of them that are records of the chain: all but roll-ups."""
     memory_tokens: int = 0
     summary_tokens: int = 0
-    rendered: dict[Any, Any] = field(default_factory=dict)
+    rendered: dict[Any, Any] = field(default_factory=dict, compare=False, repr=False)
     """Texts that contexts rendered from this memory."""
 
     @property
