@@ -37,6 +37,7 @@ ORDER = (
     "full_text",
     "recall_postgres",
     "postgres",
+    "asking",
     "proxy",
     "service",
     "storage",

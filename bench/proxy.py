@@ -2,8 +2,9 @@
 
 The upstream is a real process that answers at once. Every request is sent twice, directly and through the proxy, in turn
 and on a schedule that waits for no answer (open loop); a time counts from when the request was due. Clients resend their
-whole chat of 20 to 60 messages and name no chat; half of the run is with chats that fit into the model's window, half with
-chats that are folded on the way. Then as many turns as go through with some clients that never pause: through one process, which
+whole chat of 20 to 60 messages and name no chat. Some chats fit into the model's window; some are folded on the way, with
+questions about earlier messages as often as people ask them (bench.asking: 13 of 100 turns); and some are folded while every
+second turn asks back, which is more than anybody does, and shows what such a question costs. Then as many turns as go through with some clients that never pause: through one process, which
 uses one core, and through two of them on the same database, each with half of the clients.
 """
 
@@ -32,14 +33,21 @@ WARM_UP = 4
 MOST_MS, MOST_MS_99, LEAST_TURNS = 5.0, 20.0, 100.0
 PATH = "/v1/chat/completions"
 # A chat of 60 messages fits into the window that an unknown model gets; in a window of 4,000 it is folded on the way.
-CASES = {"chats that fit": (), "folded chats": ("--context-window", "4000")}
+FOLDED = ("--context-window", "4000")
+USUAL = 0.15  # of the messages may hold questions: 14 of 100 turns of folded chats then quote earlier ones
+CASES: dict[str, tuple[tuple[str, ...], float, bool]] = {
+    "chats that fit": ((), USUAL, True),
+    "folded chats": (FOLDED, USUAL, True),
+    "folded chats that keep asking": (FOLDED, 1.0, False),
+}
+"""Options of the service, how many messages may hold questions, and whether the limits hold for it."""
 
 
 class Client:
     """Somebody who talks, and sends the whole chat each time."""
 
-    def __init__(self, seed: int, length: int) -> None:
-        self._talk = Talk(seed)
+    def __init__(self, seed: int, length: int, asks: float) -> None:
+        self._talk = Talk(seed, asks)
         # Its own key at the provider: another client's chats are none of its own.
         self.headers = {"Authorization": f"Bearer client-{seed}"}
         self.messages: list[Wire] = self._talk.messages(length - 2)
@@ -59,10 +67,10 @@ class Client:
         self.messages.append({"role": "assistant", "content": "".join(deltas)})
 
 
-def crowd(number: int, seed: int) -> list[Client]:
+def crowd(number: int, seed: int, asks: float) -> list[Client]:
     """Clients in the middle of chats of all lengths."""
     step = (LONGEST - SHORTEST) / number
-    return [Client(seed + at, SHORTEST + 2 * int(at * step / 2)) for at in range(number)]
+    return [Client(seed + at, SHORTEST + 2 * int(at * step / 2), asks) for at in range(number)]
 
 
 async def turn(lines: Lines, client: Client, body: bytes) -> float:
@@ -73,9 +81,9 @@ async def turn(lines: Lines, client: Client, body: bytes) -> float:
     return first
 
 
-async def open_loop(served: Served, provider: str, seconds: float) -> tuple[list[float], list[float], int]:
+async def open_loop(served: Served, provider: str, seconds: float, asks: float) -> tuple[list[float], list[float], int]:
     """Times to the first byte in ms, directly and through the proxy; and how many failed there."""
-    clients, direct, proxied = crowd(CHATS, 100), Lines(provider), Lines(served.url)
+    clients, direct, proxied = crowd(CHATS, 100, asks), Lines(provider), Lines(served.url)
     for _ in tracked(range(WARM_UP), "warm-up", WARM_UP):
         for client in clients:
             body = client.asks()
@@ -113,7 +121,9 @@ async def open_loop(served: Served, provider: str, seconds: float) -> tuple[list
     return straight, through, failed
 
 
-async def closed_loop(served: Sequence[Served], clients: int, seconds: float, seed: int) -> tuple[float, float]:
+async def closed_loop(
+    served: Sequence[Served], clients: int, seconds: float, seed: int, asks: float
+) -> tuple[float, float]:
     """Turns a second, and milliseconds of processor time of the proxy a turn."""
     lines, done = [Lines(one.url) for one in served], 0
     end = 0.0
@@ -127,7 +137,7 @@ async def closed_loop(served: Sequence[Served], clients: int, seconds: float, se
     def cpu() -> float:
         return sum(one.cpu for one in served)
 
-    everybody = crowd(clients, seed)
+    everybody = crowd(clients, seed, asks)
     for warm in (True, False):
         start, spent, done = time.perf_counter(), cpu(), 0
         end = start + (2 if warm else seconds)
@@ -141,16 +151,16 @@ async def closed_loop(served: Sequence[Served], clients: int, seconds: float, se
 def run(work: Path, seconds: float, clients: int) -> None:
     figures: list[Figure] = []
     details: dict[str, object] = {}
-    for what, options in CASES.items():
+    for what, (options, asks, limited) in CASES.items():
         with Provider() as provider:
             start = partial(serving, work, url(work / f"{what}.db"), "--upstream", provider.url, *options)
             with start() as on:
                 load = os.getloadavg()[0]
-                straight, through, failed = asyncio.run(open_loop(on, provider.root, seconds))
+                straight, through, failed = asyncio.run(open_loop(on, provider.root, seconds, asks))
                 busy = os.getloadavg()[0]
-                rate, cpu = asyncio.run(closed_loop([on], clients, seconds / 2, 5000))
+                rate, cpu = asyncio.run(closed_loop([on], clients, seconds / 2, 5000, asks))
                 with start() as other:
-                    rate_of_two, _ = asyncio.run(closed_loop([on, other], clients, seconds / 2, 6000))
+                    rate_of_two, _ = asyncio.run(closed_loop([on, other], clients, seconds / 2, 6000, asks))
                     failures = sum(one.metric("infold_memory_failures_total") for one in (on, other))
                     folds = sum(one.metric("infold_folds_total") for one in (on, other))
         added = median(through) - median(straight)
@@ -158,10 +168,15 @@ def run(work: Path, seconds: float, clients: int) -> None:
         figures += [
             Figure(f"{what}: first byte directly, p50", median(straight), "ms"),
             Figure(f"{what}: first byte directly, p99", percentile(straight, 0.99), "ms"),
-            Figure(f"{what}: added by the proxy, p50", added, "ms", MOST_MS),
-            Figure(f"{what}: added by the proxy, p99", added99, "ms", MOST_MS_99),
+            Figure(f"{what}: added by the proxy, p50", added, "ms", MOST_MS if limited else None),
+            Figure(f"{what}: added by the proxy, p99", added99, "ms", MOST_MS_99 if limited else None),
             Figure(f"{what}: turns a second, {clients} clients, one process", rate, ""),
-            Figure(f"{what}: turns a second, {clients} clients, two processes", rate_of_two, "", least=LEAST_TURNS),
+            Figure(
+                f"{what}: turns a second, {clients} clients, two processes",
+                rate_of_two,
+                "",
+                least=LEAST_TURNS if limited else None,
+            ),
             Figure(f"{what}: processor time of the proxy a turn", cpu, "ms"),
             Figure(f"{what}: requests that went without memory", failures, "", 0),
             Figure(f"{what}: requests that failed", failed, "", 0),

@@ -22,7 +22,7 @@ from tests.provider import Provider
 
 from bench.common import Figure, folder, percentile, report, tracked, url
 from bench.processes import Lines, Served, resident, serving
-from bench.proxy import LONGEST, SHORTEST, Client, turn
+from bench.proxy import LONGEST, SHORTEST, USUAL, Client, turn
 from bench.talk import Talk
 from infold import Memory
 
@@ -103,7 +103,7 @@ async def paced(work: Callable[[], Awaitable[None]], end: float) -> None:
 
 
 def proxied(lines: Lines, seed: int) -> Callable[[], Awaitable[None]]:
-    client = Client(seed, SHORTEST)
+    client = Client(seed, SHORTEST, USUAL)
 
     async def work() -> None:
         await turn(lines, client, client.asks())

@@ -71,13 +71,17 @@ The {thing} was confirmed for {day} as number {long}.
 class Talk:
     """Endless turns of a user and an assistant; the same seed gives the same ones."""
 
-    def __init__(self, seed: int = 1) -> None:
+    def __init__(self, seed: int = 1, asks: float = 1.0) -> None:
+        """`asks`: how many of the user's messages may hold questions, of which two in three then do."""
         self._random = random.Random(seed)
+        self._asks = asks
 
     def turn(self) -> tuple[Wire, Wire]:
+        asks = self._asks == 1 or self._random.random() < self._asks
+        plain = _USER if asks else [one for one in _USER if not one.endswith("?")]
         # About one user message in three and one reply in ten hold a statement.
         return (
-            {"role": "user", "content": self._text(_USER, _USER_STATES, 0.35)},
+            {"role": "user", "content": self._text(plain, _USER_STATES, 0.35)},
             {"role": "assistant", "content": self._text(_REPLY, _REPLY_STATES, 0.10)},
         )
 

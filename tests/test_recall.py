@@ -300,6 +300,29 @@ def test_D8_greetings_and_empty_words_recall_nothing(memory: Memory, text: str) 
     assert chat.context(max_tokens=600).sources["recalled"] == 0
 
 
+@pytest.mark.parametrize(
+    ("text", "asks"),
+    [
+        ("What did our vet say about grapes and the puppy?", True),
+        ("what was it that the vet said about grapes for the puppy", True),
+        ("Remind me what the vet thinks of grapes.", True),
+        ("So we talked about the puppy and grapes.", True),
+        ("Ok, and when was the vet asked about grapes", True),
+        ("The puppy was at the vet, and there were grapes on the table.", False),
+        ("Yesterday the vet had grapes; the puppy did not mind.", False),
+        ("The vet was kind. Is it warm today?", False),
+    ],
+)
+def test_D8_who_tells_a_story_asks_for_nothing(memory: Memory, text: str, asks: bool) -> None:
+    chat = memory.chat("a", config=small())
+    chat.add([user("Our vet said the puppy must not eat grapes."), assistant("Understood."), *chatter(0, 60)])
+    chat.add(user(text))
+    context = chat.context(max_tokens=400)
+    assert ("Our vet said" in quoted(context)) == asks
+    if not asks:
+        assert not context.sources["recalled"]
+
+
 def test_D8_what_shares_nothing_is_not_found(long_chat: Chat) -> None:
     question = "Xylophone zebra quagmire?"
     assert long_chat.context(question, max_tokens=1000).sources["recalled"] == 0

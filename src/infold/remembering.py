@@ -28,23 +28,32 @@ if TYPE_CHECKING:
 log = logging.getLogger("infold")
 
 _MOST_FOUND, _FEWEST_FOUND, _SHORTEST = 300, 40, 8
-_PAST = re.compile(
-    r"\b(?:remember|remind|recall|earlier|previous(?:ly)?|last time|as (?:we|i|you) (?:said|agreed|discussed)|did|was|were|had"
+_BACK = re.compile(
+    r"\b(?:remember|remind|recall|earlier|previous(?:ly)?|last time|as (?:we|i|you) (?:said|agreed|discussed)"
     r"|(?:i|you|we|he|she|they) (?:said|told|mentioned|agreed|decided|talked|discussed|wanted|planned|promised|suggested"
     r"|recommended)|what(?:'s| is| are) (?:my|our)|look up)\b",
     re.IGNORECASE,
 )
+_ONCE = re.compile(r"\b(?:did|was|were|had)\b", re.IGNORECASE)
+_OPENS = re.compile(
+    r"\W*(?:(?:and|but|so|ok|okay|then)\W+){,3}(?:wh(?:at|en|ere|o|om|ose|ich|y)|how|did|was|were|had)\b", re.IGNORECASE
+)
 _SENTENCE = re.compile(r"[^.!?？؟\n]*[.!?？؟\n]*")
+_MARKS = ("?", "？", "؟")
 
 
 def _asking(text: str) -> tuple[str, bool]:
     """The sentences of a message that ask, and whether they ask for something of the past."""
-    past = _PAST.search(text) is not None
-    if not past and "?" not in text and "？" not in text and "؟" not in text:
+    if not any(mark in text for mark in _MARKS) and not _BACK.search(text) and not _ONCE.search(text):
         return "", False
-    found = [
-        one for one in _SENTENCE.findall(text) if one.rstrip()[-1:] in ("?", "？", "؟") or (past and _PAST.search(one))
-    ]
+    found: list[str] = []
+    past = False
+    for one in _SENTENCE.findall(text):
+        back, once = _BACK.search(one), _ONCE.search(one)
+        # Who tells a story speaks of the past, too, and asks for nothing.
+        if back or one.rstrip().endswith(_MARKS) or (once and _OPENS.match(one)):
+            found.append(one)
+            past = past or bool(back or once)
     return " ".join(found), past
 
 
