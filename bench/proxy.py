@@ -24,7 +24,7 @@ from tests.provider import Provider
 
 from bench.common import Figure, console, folder, percentile, report, tracked, url
 from bench.processes import Lines, Served, serving
-from bench.talk import Talk, Wire
+from bench.talk import USUAL, Talk, Wire
 
 RATE = 20.0
 CHATS = 40
@@ -34,7 +34,6 @@ MOST_MS, MOST_MS_99, LEAST_TURNS = 5.0, 20.0, 100.0
 PATH = "/v1/chat/completions"
 # A chat of 60 messages fits into the window that an unknown model gets; in a window of 4,000 it is folded on the way.
 FOLDED = ("--context-window", "4000")
-USUAL = 0.15  # of the messages may hold questions: 14 of 100 turns of folded chats then quote earlier ones
 CASES: dict[str, tuple[tuple[str, ...], float, bool]] = {
     "chats that fit": ((), USUAL, True),
     "folded chats": (FOLDED, USUAL, True),

@@ -22,8 +22,8 @@ from tests.provider import Provider
 
 from bench.common import Figure, folder, percentile, report, tracked, url
 from bench.processes import Lines, Served, resident, serving
-from bench.proxy import LONGEST, SHORTEST, USUAL, Client, turn
-from bench.talk import Talk
+from bench.proxy import LONGEST, SHORTEST, Client, turn
+from bench.talk import USUAL, Talk
 from infold import Memory
 
 MESSAGES, CHATS, AT_ONCE = 100_000, 1_000, 500

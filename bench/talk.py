@@ -6,6 +6,8 @@ import random
 import re
 
 Wire = dict[str, object]
+USUAL = 0.15
+"""Of messages that may hold questions: 14 of 100 turns then ask for something earlier, as with people (bench.asking)."""
 
 _WORDS = {
     "name": "Anna Bruno Carla Dmitri Elif Farid Greta Hugo Ines Jonas Keiko Lena Marek Nadia Olga Pavel Rosa Sven",
@@ -71,14 +73,13 @@ The {thing} was confirmed for {day} as number {long}.
 class Talk:
     """Endless turns of a user and an assistant; the same seed gives the same ones."""
 
-    def __init__(self, seed: int = 1, asks: float = 1.0) -> None:
+    def __init__(self, seed: int = 1, asks: float = USUAL) -> None:
         """`asks`: how many of the user's messages may hold questions, of which two in three then do."""
         self._random = random.Random(seed)
         self._asks = asks
 
     def turn(self) -> tuple[Wire, Wire]:
-        asks = self._asks == 1 or self._random.random() < self._asks
-        plain = _USER if asks else [one for one in _USER if not one.endswith("?")]
+        plain = _USER if self._random.random() < self._asks else [one for one in _USER if not one.endswith("?")]
         # About one user message in three and one reply in ten hold a statement.
         return (
             {"role": "user", "content": self._text(plain, _USER_STATES, 0.35)},

@@ -66,6 +66,8 @@ class Timed:
         self.chat: Chat = self.memory.chat("bench")
         self.watch = Stopwatch()
         self.folded: list[bool] = []
+        self.quoting: list[bool] = []
+        """Whether earlier messages were asked for and found."""
         self.tokens: list[int] = []
         """Of each context."""
         self.shown: list[int] = []
@@ -82,12 +84,13 @@ class Timed:
                 context = self.chat.context(max_tokens=BUDGET)
                 self.chat.add(reply)
             self.folded.append(self._folds > folds)
+            self.quoting.append(context.sources["recalled"] > 0)
             self.tokens.append(context.tokens)
             self.shown.append(context.sources["messages"])
 
     def forget(self) -> None:
         self.watch.forget()
-        for figures in (self.folded, self.tokens, self.shown):
+        for figures in (self.folded, self.quoting, self.tokens, self.shown):
             figures.clear()
 
 
@@ -170,10 +173,12 @@ def beside_floor(work: Path) -> tuple[list[Figure], dict[str, object]]:
     timed.memory.close()
     times, least = timed.watch.wall, floor.watch.wall
     folds = [t for t, folded in zip(times, timed.folded, strict=True) if folded]
+    asking = [t for t, quoting in zip(times, timed.quoting, strict=True) if quoting]
     figures = [
         Figure("turn, p50", median(times), "ms", MOST_MS),
         Figure("turn, p95", percentile(times, 0.95), "ms"),
         Figure("turn in which a fold is made, p50", median(folds), "ms"),
+        Figure("turn that asks for something earlier, p50", median(asking), "ms"),
         Figure("turn, p50 of processor time", median(timed.watch.cpu), "ms"),
         Figure("bare sqlite3, p50", median(least), "ms"),
         Figure("bare sqlite3, p95", percentile(least, 0.95), "ms"),
@@ -184,6 +189,7 @@ def beside_floor(work: Path) -> tuple[list[Figure], dict[str, object]]:
     details: dict[str, object] = {
         "turns": len(times),
         "turns with a fold": len(folds),
+        "turns that ask for something earlier": len(asking),
         "tokens of a context, mean": round(mean(timed.tokens)),
         "messages shown word for word, mean": round(mean(timed.shown), 1),
     }
