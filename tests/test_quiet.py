@@ -83,13 +83,23 @@ def test_D8_a_chat_that_is_folded_is_laid_out_before_anybody_asks(memory: Memory
     chat = memory.chat("a", context_window=2000)
     for number in range(turns):
         chat.add([*turn(number)])
-    chat.add(user("My sister Marta moved to Porto in May."))
     chat.settle()
 
     def laid_out() -> int:
         kept = memory.recaller._chats.get(chat.key)
         return kept.upto if kept else 0
 
+    def read() -> bool:
+        return chat.messages(after=2 * turns - 1)[0].id in str([*reading._read._kept])
+
+    eventually(read, bool)
+    if turns < 100:  # nothing is indexed and nobody has asked for anything: the embedder is not loaded for this
+        assert not laid_out()
+        assert not memory.recaller.in_use
+    other = memory.chat("b")
+    other.add(user("My brother lives in Ghent."))
+    assert other.recall("brother")
+    chat.add(user("My sister Marta moved to Porto in May."))
     eventually(laid_out, lambda upto: upto == 2 * turns)  # the question itself is not searched for
     with Memory(url) as fresh:
         for question in ("What is said of number 17?", "my sister Marta"):

@@ -108,6 +108,11 @@ class Recaller:
         with self._lock:
             return self._make()
 
+    @property
+    def in_use(self) -> bool:
+        """Whether anything was searched for or indexed so far, in any chat."""
+        return self._make.cache_info().currsize > 0
+
     def of(self, database: Database) -> Recaller:
         """The same index, for another tenant's view of the database."""
         view = copy.copy(self)  # what is kept in memory is shared
