@@ -45,6 +45,7 @@ bench: $(READY)  ## Speed, size and what memory retains; writes bench/results/
 	@$(BIN)/python -m bench.recall_speed
 	@$(BIN)/python -m bench.full_text
 	@$(BIN)/python -m bench.recall_postgres
+	@$(BIN)/python -m bench.asking
 	@$(BIN)/python -m bench.proxy
 	@$(BIN)/python -m bench.service
 	@$(BIN)/python -m bench.storage
