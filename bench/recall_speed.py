@@ -23,7 +23,13 @@ from infold.facts import Saying, Statement
 from infold.ledger import derived
 
 AT_ONCE = 250
-MOST_MS, MOST_MS_USER, LEAST_RATE, MOST_BYTES, MOST_TIMES = 10.0, 50.0, 2000.0, 900.0, 2.0  # times: the tree is two levels deeper
+MOST_MS, MOST_MS_USER, LEAST_RATE, MOST_BYTES, MOST_TIMES = (
+    10.0,
+    50.0,
+    2000.0,
+    900.0,
+    2.0,
+)  # times: the tree is two levels deeper
 Wire = dict[str, object]
 
 
