@@ -182,8 +182,9 @@ class Chat(Remembering, Changing):
             self._rewriter.resume(state)
         if events:
             self._index(state)
-        for message in added if not state.row.cursor else (m for m in added if m.seq > state.row.cursor):
-            quiet.soon(id(message), partial(read_ahead, message, self.id))
+        for message in added:
+            if message.seq > state.row.cursor:
+                quiet.soon(id(message), partial(read_ahead, message, self.id))
         if state.row.cursor:
             quiet.soon(id(self), self._read_ahead)
         return added
