@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import logging
+import threading
 from typing import Any
 
 import numpy as np
 import pytest
 
 from infold import Chat, ConfigError, EmbedderError, Memory
+from infold.entities import reading
+from infold.quiet import quiet
 from tests import rawsql
 from tests.conftest import assistant, user
 from tests.upstream import Upstream, step
@@ -95,6 +98,27 @@ def test_D8_any_object_with_two_methods_is_an_embedder(url: str) -> None:
     with Memory(url, embedder=Letters()) as memory:
         chat = filled(memory)
         assert chat.recall("Where is the spare key?")[0].text == FACT
+
+
+def test_D8_an_embedder_of_ones_own_is_asked_for_what_is_needed_alone(url: str) -> None:
+    class Noting(Letters):
+        def embed(self, texts: list[str]) -> Any:
+            asked.extend(texts)
+            return super().embed(texts)
+
+    asked: list[str] = []
+    with Memory(url, embedder=Noting()) as memory:
+        chat = filled(memory, 40)
+        chat.recall("the spare key")
+        added = chat.add([user("The heron nests on the old crane."), assistant("A heron's nest!")])
+        assert isinstance(added, list)
+        done = threading.Event()
+        quiet.soon(id(done), done.set)  # after all that was to be done ahead so far
+        assert done.wait(60)
+        assert added[-1].id in str([*reading._read._kept])
+        assert added[0].text not in asked
+        chat.recall("the heron")
+        assert added[0].text in asked
 
 
 @pytest.mark.parametrize("again", [0, 20])

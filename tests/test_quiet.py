@@ -95,7 +95,7 @@ def test_D8_a_chat_that_is_folded_is_laid_out_before_anybody_asks(memory: Memory
     eventually(read, bool)
     if turns < 100:  # nothing is indexed and nobody has asked for anything: the embedder is not loaded for this
         assert not laid_out()
-        assert not memory.recaller.in_use
+        assert not memory.recaller.at_hand
     other = memory.chat("b")
     other.add(user("My brother lives in Ghent."))
     assert other.recall("brother")

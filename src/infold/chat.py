@@ -194,7 +194,7 @@ class Chat(Remembering, Changing):
         with self.reading() as (connection, state):
             self.beside_memory(connection, state, state.view())
             row, messages = state.row, state.messages
-            if not state.policy.recall_cap or not messages or not self._memory.recaller.in_use:
+            if not state.policy.recall_cap or not messages or not self._memory.recaller.at_hand:
                 return  # short chats that are never asked shall not load the embedder
             self.entities_known(connection, state)
             self._memory.recaller.rarity.rare(connection, row, messages[-1].text)

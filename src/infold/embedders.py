@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from infold.errors import ConfigError
+from infold.recaller import INSIDE
 
 if TYPE_CHECKING:
     from infold.recall.vectors import Embedder
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 def chosen(wanted: Embedder | str | None) -> tuple[Callable[[], Embedder], str]:
     """How to make the embedder that was asked for, and the name its vectors are kept under."""
     if wanted is None:
-        return _inside, "wordllama-256"
+        return _inside, INSIDE
     if isinstance(wanted, str):
         from infold.models.embedding import ServerEmbedder
 

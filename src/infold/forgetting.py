@@ -195,9 +195,9 @@ def _forget_cached(memory: Memory, key: int, chat: str) -> None:
     quiet.clear()
     forget_bases()
     forget_evidence()
-    for name, module in list(sys.modules.items()):
+    for name, module in sys.modules.copy().items():  # other threads may import meanwhile; a copy is made in one go
         if name.startswith("infold."):
-            for value in list(vars(module).values()):
+            for value in vars(module).copy().values():
                 if isinstance(value, Once):
                     value.clear()
                 # Those without a bound keep what belongs to infold, not what passes through it.

@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("infold")
 
+INSIDE = "wordllama-256"
+"""The name of the embedder that comes with infold."""
 FORMAT = "2"
 """Of blocks, words and passages; another one is made anew."""
 _KEPT = 100_000  # passages kept in memory, over all chats
@@ -93,6 +95,7 @@ class Recaller:
     def __init__(self, database: Database, embedder: Callable[[], Embedder], label: str) -> None:
         self._database = database
         self._make = functools.cache(embedder)
+        self._inside = label == INSIDE
         self.maker = f"{FORMAT}:{label}{passages.LAID_OUT if database.backend.nominates else ''}"
         self._lock = threading.RLock()
         self._chats: OrderedDict[int, _Kept] = OrderedDict()
@@ -109,9 +112,10 @@ class Recaller:
             return self._make()
 
     @property
-    def in_use(self) -> bool:
-        """Whether anything was searched for or indexed so far, in any chat."""
-        return self._make.cache_info().currsize > 0
+    def at_hand(self) -> bool:
+        """Whether vectors cost next to nothing: the embedder inside is loaded. Another one may be a server, which is asked for
+        those that are needed and no others."""
+        return self._inside and self._make.cache_info().currsize > 0
 
     def of(self, database: Database) -> Recaller:
         """The same index, for another tenant's view of the database."""
