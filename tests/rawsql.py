@@ -42,11 +42,11 @@ def change(url: str, sql: str, *values: Any) -> int:
 
 
 def tables(url: str) -> list[str]:
-    """The names of all tables."""
+    """The names of all tables; of a virtual one, those that hold what is in it."""
     if url.startswith("postgresql://"):
         found = rows(url, "SELECT tablename FROM pg_tables WHERE schemaname = 'infold' ORDER BY 1")
     else:
-        found = rows(url, "SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name")
+        found = rows(url, "SELECT name FROM sqlite_master WHERE type = 'table' AND rootpage > 0 ORDER BY 1")
     return [name for (name,) in found]
 
 

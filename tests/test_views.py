@@ -502,6 +502,7 @@ def test_E7_a_database_of_revision_0005_gets_the_views(url: str, reader: Reader)
     if reader.is_file:
         for name in COLUMNS.keys() - set(TABLES_IN_A_FILE):
             reader.change(f"DROP VIEW {name}")
+        reader.change("DROP TABLE recall_words")
     else:
         reader.change("DROP SCHEMA infold_views CASCADE")
         reader.change("DROP TABLE recall_passages")

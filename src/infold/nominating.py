@@ -1,31 +1,34 @@
-"""Long chats on PostgreSQL: the database nominates the blocks that may answer a question, and only those are ranked."""
+"""Long chats: the database nominates the stretches of blocks that may answer a question, and only those are ranked."""
 
 from __future__ import annotations
 
+import functools
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from infold.ledger import passages, store
+from infold.ledger import full_text, passages, store
 from infold.ledger.derived import BLOCK
+from infold.ledger.sqlite import Sqlite
+from infold.looking import ByFullText, ByPassages, Site
 
 if TYPE_CHECKING:
     from infold.ledger.database import Database
-    from infold.ledger.passages import Place
+    from infold.ledger.passages import Place, Scope
     from infold.ledger.query import Connection
+    from infold.looking import Looker
     from infold.messages import Message
     from infold.recall.corpus import Corpus
     from infold.recall.query import Asked, Query
     from infold.recall.segment import Segment
+    from infold.recall.sketch import Block
 
-LARGE = 20_000
-"""Of more messages in blocks than these, the database nominates."""
-MOST = 128
+MOST = 512
 """Stretches of passages that are ranked for one question: as many passages as a long chat in memory has ranked."""
+_BLOCKS = 1024  # blocks that were read last are kept in memory: of one that is wanted, others will be
 _KEPT = 100_000  # passages kept in memory that are in no block yet, over all chats
-_CHATS = 10_000  # chats whose speakers are remembered
 
 Piece = tuple[int, int, "Segment"]
 """The first and the last position of some messages, and what recall has of them."""
@@ -43,27 +46,17 @@ class _Tail:
         return sum(last - first + 1 for part in self.parts.values() for first, last, _ in part)
 
 
-@dataclass(slots=True)
-class _Speakers:
-    """Who speaks in the blocks of a chat, up to the one that begins at a position."""
-
-    epoch: int
-    upto: int = 0
-    names: frozenset[str] = frozenset()
-
-
 @dataclass(frozen=True, slots=True)
 class Wanted:
     """What is searched, and how to read its question once the speakers are known."""
 
-    chat: int | None
-    user: str | None
-    since: int | None
-    until: int | None
+    scope: Scope
     read: Callable[[tuple[str, ...]], Query]
     ask: Callable[[Query], Asked]
     mend: Callable[[int, int, int, Segment], None]
     """Writes a block in place of a damaged one: chat, epoch, first position."""
+    repair: Callable[[], None]
+    """Makes the database's own index again, which is damaged."""
 
 
 class Nominator:
@@ -78,32 +71,57 @@ class Nominator:
         segment: Callable[[Sequence[Message]], Segment],
         unpacked: Callable[[bytes], Segment | None],
     ) -> None:
-        self.large, self.most = LARGE, MOST
+        self.large: int | None = None
+        """Instead of what the way of looking says."""
+        self.most = MOST
         self._maker = maker
         self._segment = segment
         self._unpacked = unpacked
         self._lock = threading.Lock()
+        self._look: Looker | None = None
+        self._read: OrderedDict[tuple[int, int, int, int], Segment] = OrderedDict()
+        """Blocks, by the epoch of their chat, and what a block is known by."""
         self._tails: OrderedDict[int, _Tail] = OrderedDict()
-        self._speakers: OrderedDict[int, _Speakers] = OrderedDict()
 
     def forget(self, key: int) -> None:
         """Drop what is kept of a chat."""
         with self._lock:
+            for at in [at for at in self._read if at[1] == key]:
+                del self._read[at]
             self._tails.pop(key, None)
-            self._speakers.pop(key, None)
+            if self._look is not None:
+                self._look.forget(key)
 
     def corpus(self, database: Database, wanted: Wanted) -> tuple[Corpus, Query] | None:
         """What may answer a question, and the question as it was read; None where everything is to be searched."""
+        looker = self._looker(database)
+        if looker is None:
+            return None
+        mended: dict[Block, tuple[int, Segment]] = {}
+        try:
+            return self._nominated(database, looker, wanted, mended)
+        except full_text.DamagedError:
+            wanted.repair()
+            return None
+        finally:
+            for (key, first, _), (epoch, segment) in mended.items():
+                wanted.mend(key, epoch, first, segment)
+
+    def _nominated(
+        self, database: Database, looker: Looker, wanted: Wanted, mended: dict[Block, tuple[int, Segment]]
+    ) -> tuple[Corpus, Query] | None:
         from infold.recall.corpus import Corpus
         from infold.recall.query import read
 
-        if not database.backend.nominates:
-            return None
         with database.read() as connection:
-            places = passages.places(connection, self._maker, chat=wanted.chat, user=wanted.user)
-            if places is None or BLOCK * sum(len(place.firsts) for place in places) <= self.large:
+            places = passages.places(connection, self._maker, wanted.scope)
+            if places is None or BLOCK * sum(len(place.blocks) for place in places) <= (
+                looker.large if self.large is None else self.large
+            ):
                 return None
-            names = self._names(connection, places)
+            epochs = {place.key: place.epoch for place in places}
+            reading = functools.partial(self._blocks, epochs, mended)
+            names = looker.speakers(Site(connection, wanted.scope, places, reading))
             parts = [self._unread(connection, place) for place in places]
         tails = [self._laid_out(place, *part) for place, part in zip(places, parts, strict=True)]
         names |= {name for tail in tails for *_, found in tail for name in found.speakers}
@@ -111,76 +129,92 @@ class Nominator:
         questions = [wanted.ask(query)]
         if query.times.event:
             questions.append(wanted.ask(read(query.times.event.text)))
+        keys = {place.key: place.blocks for place in places}
+        chosen: dict[Block, set[int]] = {}
+        shares: dict[int, float] = {}
         with database.read() as connection:
-            found, mended = self._blocks(connection, self._nominees(connection, places, questions, wanted))
-        corpus = Corpus()
+            site = Site(connection, wanted.scope, places, reading)
+            for asked in questions:
+                nominees = looker.best(site, asked, self.most // len(questions))
+                shares |= nominees.shares
+                for key, first, at in nominees.stretches:
+                    chosen.setdefault((key, first, keys[key][first]), set()).add(at)
+            found = reading(connection, sorted(chosen))
+        return self._joined(places, tails, found, chosen, Corpus(shares), looker.most), query
+
+    def _looker(self, database: Database) -> Looker | None:
+        if not database.backend.nominates:
+            return None
+        with self._lock:
+            if self._look is None:
+                self._look = ByFullText() if isinstance(database.backend, Sqlite) else ByPassages(self._maker)
+            return self._look
+
+    def _joined(
+        self,
+        places: Sequence[Place],
+        tails: Sequence[Sequence[Piece]],
+        found: Mapping[Block, Segment],
+        chosen: Mapping[Block, Iterable[int]],
+        corpus: Corpus,
+        most: int,
+    ) -> Corpus:
+        """Stretches of blocks, and what is in no block yet, as a corpus for one question."""
+        import numpy as np
+
+        from infold.recall.nominees import cut
+        from infold.recall.segment import Segment
+
+        pieces: dict[int, list[tuple[int, int, Segment, list[tuple[int, int]]]]] = {}
+        for block, segment in found.items():
+            first, edges = block[1], cut(segment, chosen[block], most)
+            pieces.setdefault(block[0], []).append((first, first + BLOCK - 1, segment, edges))
+        parts: list[tuple[Segment, list[tuple[int, int]]]] = []
+        chats: list[int] = []
+        apart: list[int] = []
+        size = 0
         for place, tail in zip(places, tails, strict=True):
-            for first, _, segment in mended.get(place.key, ()):
-                wanted.mend(place.key, place.epoch, first, segment)
-            end = 0
-            for first, last, segment in sorted((*found.get(place.key, ()), *tail), key=lambda piece: piece[:2]):
-                corpus.extend(segment, place.key, apart=first != end + 1)
-                end = last
-        return corpus, query
-
-    def _nominees(
-        self, connection: Connection, places: Sequence[Place], questions: Sequence[Asked], wanted: Wanted
-    ) -> dict[tuple[int, int], set[int]]:
-        """Of blocks, by chat and first position, the numbers of the stretches that promise most."""
-        from infold.recall.nominees import STRETCH, best, looks
-
-        known = {place.key: set(place.firsts) for place in places}  # what was written since is in the tail
-        chosen: dict[tuple[int, int], set[int]] = {}
-        for asked in questions:
-            looked = looks(asked)
-            rows = passages.look(
-                connection, self._maker, list(known), looked, STRETCH, asked.vector.tolist(), wanted.since, wanted.until
-            )
-            rows = [row for row in rows if row[1] in known[row[0]]]
-            for key, first, number in best(rows, looked, self.most // len(questions)):
-                chosen.setdefault((key, first), set()).add(number)
-        return chosen
+            known = pieces.get(place.key, [])
+            known += [(first, last, segment, [(0, len(segment.seq))]) for first, last, segment in tail]
+            before, ends = size, -1
+            for first, last, segment, edges in sorted(known, key=lambda piece: piece[0]):
+                parts.append((segment, edges))
+                for start, end in edges:
+                    begins = int(segment.seq[start]) if start else first
+                    if begins != ends + 1:
+                        apart.append(size)
+                    size += end - start
+                    ends = int(segment.seq[end - 1]) if end < len(segment.seq) else last
+            chats += [place.key] * (size - before)
+        if parts:
+            corpus.extend(Segment.joined(parts), np.array(chats, np.int64), apart=apart)
+        return corpus
 
     def _blocks(
-        self, connection: Connection, chosen: dict[tuple[int, int], set[int]]
-    ) -> tuple[dict[int, list[Piece]], dict[int, list[Piece]]]:
-        """Stretches of blocks, by chat; and the blocks that were damaged and have been made again."""
-        from infold.recall.nominees import cut
-
-        found: dict[int, list[Piece]] = {}
-        mended: dict[int, list[Piece]] = {}
-        for key, first, data in passages.blocks(connection, self._maker, chosen) if chosen else ():
-            last = first + BLOCK - 1
+        self,
+        epochs: Mapping[int, int],
+        mended: dict[Block, tuple[int, Segment]],
+        connection: Connection,
+        wanted: Sequence[Block],
+    ) -> dict[Block, Segment]:
+        """Blocks, from memory where they are there; those that were damaged are made again, and are among the mended."""
+        with self._lock:
+            known = {block: self._read.get((epochs[block[0]], *block)) for block in wanted}
+        missing = {block[:2]: block for block, segment in known.items() if segment is None}
+        for key, first, data in passages.blocks(connection, self._maker, missing) if missing else ():
             segment = self._unpacked(data)
             if segment is None:
-                segment = self._segment(store.messages_between(connection, key, first, last))
-                mended.setdefault(key, []).append((first, last, segment))
-            seqs = segment.seq.tolist()
-            for start, end in cut(segment, chosen[key, first]):
-                begins = seqs[start] if start else first
-                ends = seqs[end - 1] if end < len(seqs) else last
-                found.setdefault(key, []).append((begins, ends, segment.part(start, end)))
-        return found, mended
-
-    def _names(self, connection: Connection, places: Sequence[Place]) -> set[str]:
-        """Who speaks in the blocks of chats; those that were not there the last time are looked at."""
-        known: dict[int, _Speakers] = {}
+                segment = self._segment(store.messages_between(connection, key, first, first + BLOCK - 1))
+                mended[missing[key, first]] = (epochs[key], segment)
+            known[missing[key, first]] = segment
         with self._lock:
-            for place in places:
-                kept = self._speakers.get(place.key)
-                known[place.key] = kept if kept and kept.epoch == place.epoch else _Speakers(place.epoch)
-        newest = {place.key: place.firsts[-1] for place in places if place.firsts}
-        behind = {key: known[key].upto for key, first in newest.items() if known[key].upto < first}
-        found = passages.speakers(connection, self._maker, behind) if behind else {}
-        for key in behind:
-            names = known[key].names | found.get(key, set())
-            known[key] = _Speakers(known[key].epoch, newest[key], names)
-        with self._lock:
-            for key in behind:
-                self._speakers[key] = known[key]
-            while len(self._speakers) > _CHATS:
-                self._speakers.popitem(last=False)
-        return {name for kept in known.values() for name in kept.names}
+            for block, segment in known.items():
+                if segment is not None:
+                    self._read[epochs[block[0]], *block] = segment
+                    self._read.move_to_end((epochs[block[0]], *block))
+            while len(self._read) > _BLOCKS:
+                self._read.popitem(last=False)
+        return {block: segment for block, segment in known.items() if segment is not None}
 
     def _unread(
         self, connection: Connection, place: Place
@@ -189,7 +223,7 @@ class Nominator:
         with self._lock:
             tail = self._tails.get(place.key)
             kept = dict(tail.parts) if tail and tail.epoch == place.epoch else {}
-        made = set(place.firsts)
+        made = place.blocks
         parts: dict[int, tuple[Piece, ...]] = {}
         fresh: dict[int, list[Message]] = {}
         for start in range(1, place.last + 1, BLOCK):

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from infold.ledger import derived, passages, store
+from infold.ledger import derived, full_text, passages, store
 from infold.ledger.derived import BLOCK
 from infold.ledger.query import Connection
 from infold.messages import Message
@@ -281,6 +281,12 @@ class Recaller:
                 derived.drop_block(connection, key, first)
                 self._put(connection, key, first, made)
 
+    def _repair(self) -> None:
+        """Make the full text of a SQLite file again."""
+        if not self._database.read_only:
+            with self._database.write() as connection:
+                full_text.rebuild(connection)
+
     def _put(self, connection: Connection, key: int, first: int, made: Segment) -> None:
         derived.put_block(connection, key, first, self.maker, made.to_bytes())
         passages.put(connection, key, first, made)
@@ -308,7 +314,8 @@ class Recaller:
 
         reads = functools.partial(read, question, at=at, asker=asker)
         nominated = self.nominator.corpus(
-            self._database, Wanted(chat, user, since, until, reads, self._ask, self._mend)
+            self._database,
+            Wanted(passages.Scope(chat, user, since, until), reads, self._ask, self._mend, self._repair),
         )
         with self._lock:
             if nominated is not None:

@@ -16,8 +16,11 @@ class Backend(Protocol):
     name: str
     """For people: without a password."""
     closed: bool
-    nominates: bool
-    """Whether it can say which blocks of recall may answer a question."""
+
+    @property
+    def nominates(self) -> bool:
+        """Whether it can say which blocks of recall may answer a question."""
+        ...
 
     @property
     def read_only(self) -> bool: ...

@@ -11,6 +11,7 @@ from typing import Any
 from sqlalchemy import bindparam, delete, func, insert, select, update
 
 from infold.facts import Saying, Statement, merged
+from infold.ledger import passages
 from infold.ledger.archive import removed_seqs
 from infold.ledger.mentions import Damaged, delete_mentions_after
 from infold.ledger.query import Connection, Query, among
@@ -192,6 +193,7 @@ def forget_after(connection: Connection, key: int, seq: int) -> set[int]:
     the positions of those messages are given back, to be read again."""
     again = forget_facts(connection, key, seq)
     delete_mentions_after(connection, key, seq)
+    passages.take(connection, key, seq - BLOCK + 2)
     _delete_blocks(connection, of=key, after=seq)
     next_epoch(connection, key)
     return again
@@ -283,11 +285,12 @@ def put_block(connection: Connection, key: int, first: int, maker: str, data: by
     if known is not None:
         if known[0] == maker:
             return
-        _delete_block(connection, of=key, first=first)
+        drop_block(connection, key, first)
     _insert_block(connection, chat=key, first_seq=first, maker=maker, data=data)
 
 
 def drop_block(connection: Connection, key: int, first: int) -> None:
+    passages.take(connection, key, first, first)
     _delete_block(connection, of=key, first=first)
 
 

@@ -1,7 +1,7 @@
-"""Statements for passages: what PostgreSQL keeps of each block of recall, to say which blocks may answer a question.
+"""Statements for what a database keeps beside each block of recall, to say which may answer a question.
 
-Passages belong to their block and are deleted with it, by the database itself. SQLite has none: there everything is
-searched in memory.
+On PostgreSQL these are passages, which belong to their block and are deleted with it, by the database itself; in a SQLite
+file, rows of `full_text`.
 """
 
 from __future__ import annotations
@@ -10,16 +10,24 @@ import itertools
 import sqlite3
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeGuard
 
-from infold.ledger.query import Connection
+from sqlalchemy import and_, bindparam, select
+
+from infold.ledger import full_text
+from infold.ledger.query import Connection, Query
+from infold.ledger.schema import chats, recall_blocks
 
 if TYPE_CHECKING:
-    from infold.recall.nominees import Look, Row
+    from infold.ledger.sqlite import SqliteConnection
+    from infold.recall.nominees import Look, Looked
     from infold.recall.segment import Segment
 
-LAID_OUT = "+"
-"""Ends the maker of a block that has passages."""
+P = bindparam
+LAID_OUT = full_text.LAID_OUT
+"""Ends the maker of a block that can be nominated."""
+MOST = 1 << 13
+"""Stretches that a block can have on PostgreSQL."""
 NUMBERS = 64
 """Of a vector, the first so many are kept: those that a first look over a long chat takes in memory too."""
 
@@ -45,14 +53,18 @@ _COPY = """
       JOIN infold.recall_blocks t ON t.chat = %(to)s AND t.first_seq = b.first_seq
       JOIN infold.recall_passages p ON p.block = b.key
      WHERE b.chat = %(of)s"""
-_PLACES = """
-    SELECT c.key, c.epoch, c.last_seq,
-           coalesce(array_agg(b.first_seq ORDER BY b.first_seq) FILTER (WHERE b.key IS NOT NULL), '{{}}')
-      FROM infold.chats c LEFT JOIN infold.recall_blocks b ON b.chat = c.key AND b.maker = %(maker)s
-     WHERE {whose}
-     GROUP BY c.key ORDER BY c.key"""
-_OF_CHAT = "c.key = %(chat)s"
-_OF_USER = 'c.tenant = %(tenant)s AND c."user" = %(user)s'
+_places = (
+    select(chats.c.key, chats.c.epoch, chats.c.last_seq, recall_blocks.c.first_seq, recall_blocks.c.key)
+    .outerjoin(recall_blocks, and_(recall_blocks.c.chat == chats.c.key, recall_blocks.c.maker == P("maker")))
+    .order_by(chats.c.key, recall_blocks.c.first_seq)
+)
+_of_chat = Query(_places.where(chats.c.key == P("of")))
+_of_user = Query(_places.where(chats.c.tenant == P("tenant"), chats.c.user == P("of")))
+_data = Query(
+    select(recall_blocks.c.data).where(
+        recall_blocks.c.chat == P("of"), recall_blocks.c.first_seq == P("first"), recall_blocks.c.maker == P("maker")
+    )
+)
 _BLOCKS = """
     SELECT b.chat, b.first_seq, b.data
       FROM unnest(%(chats)s::bigint[], %(firsts)s::integer[]) AS u (chat, first_seq)
@@ -82,23 +94,40 @@ _LOOKS = {
 
 
 @dataclass(frozen=True, slots=True)
+class Scope:
+    """What is searched: a chat, or all chats of a user; from one moment on, and before another."""
+
+    chat: int | None
+    user: str | None
+    since: int | None
+    until: int | None
+
+
+@dataclass(frozen=True, slots=True)
 class Place:
-    """A chat, and which of its blocks have passages."""
+    """A chat, and those of its blocks that can be nominated."""
 
     key: int
     epoch: int
     last: int
-    firsts: tuple[int, ...]
+    blocks: dict[int, int]
+    """Their keys, by their first positions."""
+
+
+def _is_file(connection: object) -> TypeGuard[SqliteConnection]:
+    return isinstance(connection, sqlite3.Connection)
 
 
 def pattern(connection: Connection) -> str:
     """What the maker of a block is like that has all this database can have."""
-    return "%" if isinstance(connection, sqlite3.Connection) else f"%{LAID_OUT}"
+    return "%" if _is_file(connection) and not connection.full_text else f"%{LAID_OUT}"
 
 
 def put(connection: Connection, key: int, first: int, found: Segment) -> None:
-    """Keep the passages of a block that was written in the same transaction."""
-    if isinstance(connection, sqlite3.Connection):
+    """Keep what belongs to a block that was written in the same transaction."""
+    if _is_file(connection):
+        if connection.full_text:
+            full_text.put(connection, key, first, found)
         return
     there, schema = _columns(connection)
     if not there:
@@ -124,22 +153,34 @@ def put(connection: Connection, key: int, first: int, found: Segment) -> None:
     )  # fmt: skip
 
 
+def take(connection: Connection, key: int, first: int = 0, last: int = 1 << 62) -> None:
+    """Take out what belongs to the blocks of a chat that begin between two positions: they are deleted next."""
+    if _is_file(connection) and connection.full_text:
+        full_text.take(connection, key, first, last)
+
+
 def copy(connection: Connection, key: int, to: int) -> None:
-    """Give the blocks of a chat that were copied from another one their passages."""
-    if isinstance(connection, sqlite3.Connection):
+    """Give the blocks of a chat that were copied from another one what belongs to them."""
+    if _is_file(connection):
+        if connection.full_text:
+            full_text.copy(connection, to)
         return
     there, schema = _columns(connection)
     if there:
         _run(connection, _COPY.format(column=", vector" if schema else ""), {"of": key, "to": to})
 
 
-def places(connection: Connection, maker: str, *, chat: int | None, user: str | None) -> list[Place] | None:
-    """A chat, or all chats of a user, with their blocks; None where the database has no passages."""
-    if isinstance(connection, sqlite3.Connection) or not _columns(connection)[0]:
+def places(connection: Connection, maker: str, scope: Scope) -> list[Place] | None:
+    """A chat, or all chats of a user, with their blocks; None where the database cannot nominate."""
+    if not (connection.full_text if _is_file(connection) else _columns(connection)[0]):
         return None
-    sql = _PLACES.format(whose=_OF_CHAT if chat is not None else _OF_USER)
-    values = {"maker": maker, "chat": chat, "user": user, "tenant": connection.tenant}
-    return [Place(key, epoch, last, tuple(firsts)) for key, epoch, last, firsts in _run(connection, sql, values)]
+    query, of = (_of_chat, scope.chat) if scope.chat is not None else (_of_user, scope.user)
+    found: dict[int, Place] = {}
+    for key, epoch, last, first, block in query(connection, of=of, maker=maker):
+        place = found.setdefault(key, Place(key, epoch, last, {}))
+        if block is not None:
+            place.blocks[first] = block
+    return list(found.values())
 
 
 def speakers(connection: Connection, maker: str, after: dict[int, int]) -> dict[int, set[str]]:
@@ -151,31 +192,42 @@ def speakers(connection: Connection, maker: str, after: dict[int, int]) -> dict[
 def look(
     connection: Connection,
     maker: str,
-    chats: Sequence[int],
+    scope: Scope,
+    places: Sequence[Place],
     looks: Sequence[Look],
-    stretch: int,
     vector: Sequence[float],
-    since: int | None,
-    until: int | None,
-) -> list[Row]:
-    """What the passages of chats have of a question; of nearness nothing, where there are no vectors."""
+) -> Looked:
+    """What the blocks of chats have of a question; of nearness nothing, where there are no vectors."""
+    import numpy as np
+
+    from infold.recall.nominees import STRETCH, Looked
+
+    since, until = scope.since, scope.until
     _, schema = _columns(connection)
-    values: dict[str, Any] = {"maker": maker, "chats": list(chats), "since": since, "until": until}
+    values: dict[str, Any] = {"maker": maker, "chats": [place.key for place in places], "since": since, "until": until}
     bits = ["0::bigint"]
-    for number, one in enumerate(looks):
-        values[f"look{number}"] = one.value
-        bits.append(f"(({_LOOKS[one.kind].format(f'look{number}')})::integer::bigint << {number})")
+    for at, one in enumerate(looks):
+        values[f"look{at}"] = " | ".join(f"{word:08x}" for word in one.value) if one.kind == "words" else one.value
+        bits.append(f"(({_LOOKS[one.kind].format(f'look{at}')})::integer::bigint << {at})")
     near = "NULL::double precision"
     if schema:
         values["vector"] = _vector(vector)
         near = f"1 - (p.vector OPERATOR({schema}.<=>) %(vector)s::{schema}.halfvec)"
     inside = [text for text, edge in (("p.at >= %(since)s", since), ("p.at < %(until)s", until)) if edge is not None]
-    sql = _LOOK.format(size=stretch, bits=" | ".join(bits), near=near, inside=" AND ".join(inside) or "true")
-    return list(_run(connection, sql, values))
+    sql = _LOOK.format(size=STRETCH, bits=" | ".join(bits), near=near, inside=" AND ".join(inside) or "true")
+    known = {place.key: place.blocks for place in places}  # what was written since is in the tail
+    rows = [row for row in _run(connection, sql, values) if row[1] in known[row[0]]]
+    columns: list[Sequence[Any]] = [*zip(*rows, strict=True)] or [()] * 8
+    chat, first, number, held, count = (np.array(column, np.int64) for column in columns[:5])
+    nearness = np.array([[one or 0.0 for one in column] for column in columns[5:]], np.float64) if schema else None
+    return Looked(chat, first, number, held, count, nearness)
 
 
 def blocks(connection: Connection, maker: str, wanted: Iterable[tuple[int, int]]) -> list[tuple[int, int, bytes]]:
-    """Some blocks, by their chats and first positions, in order."""
+    """Some blocks, by their chats and first positions."""
+    if _is_file(connection):
+        rows = ((key, first, _data(connection, of=key, first=first, maker=maker).fetchone()) for key, first in wanted)
+        return [(key, first, row[0]) for key, first, row in rows if row is not None]
     chats, firsts = zip(*wanted, strict=True)
     return list(_run(connection, _BLOCKS, {"maker": maker, "chats": list(chats), "firsts": list(firsts)}))
 

@@ -17,7 +17,7 @@ from sqlalchemy import (
     UniqueConstraint,
 )
 
-HEAD = "0008"
+HEAD = "0009"
 """Newest migration; `migrations/versions` holds all of them."""
 
 metadata = MetaData()

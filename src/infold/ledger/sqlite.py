@@ -21,6 +21,7 @@ from infold.errors import (
     NotFoundError,
     ReadOnlyDatabaseError,
 )
+from infold.ledger import full_text
 from infold.ledger.migrating import is_known, upgrade
 from infold.ledger.query import Cursor, Query
 from infold.ledger.schema import HEAD
@@ -39,6 +40,8 @@ class SqliteConnection(sqlite3.Connection):
 
     tenant = ""
     writing = False
+    full_text = False
+    """Whether `full_text` has a table here."""
 
     def run(self, query: Query, values: Mapping[str, Any]) -> Cursor:
         """Run a statement with the values of its binds."""
@@ -54,8 +57,6 @@ class SqliteConnection(sqlite3.Connection):
 
 class Sqlite:
     """One SQLite file, one connection, one writer at a time."""
-
-    nominates = False
 
     def __init__(self, url: str, *, create: bool = True) -> None:
         self.path, self.options = parse_url(url)
@@ -108,6 +109,12 @@ class Sqlite:
             connection.execute(f"PRAGMA max_page_count = {int(self.options['max_page_count'])}")
         connection.execute("PRAGMA temp_store = MEMORY")
         connection.execute("PRAGMA secure_delete = ON")  # what is deleted is overwritten
+        connection.full_text = full_text.is_there(connection)
+
+    @property
+    def nominates(self) -> bool:
+        """Whether there is full text: a few builds of SQLite have no FTS5."""
+        return self.connection.full_text
 
     def _state(self) -> str:
         """ "current", "old" (an earlier infold's) or "new" (empty); other people's files raise."""
@@ -168,6 +175,9 @@ class Sqlite:
                 return False
             connection = self.connection
             try:
+                # What was deleted from full text is marked as such, and gone when its parts have been merged.
+                if connection.full_text:
+                    full_text.merge(connection)
                 # Rows that moved may have left copies in the free space of pages; a file that is written anew has none.
                 connection.execute("PRAGMA temp_store = FILE")  # it may be larger than what fits into memory
                 connection.execute("VACUUM")

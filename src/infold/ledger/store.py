@@ -11,7 +11,7 @@ from typing import Any
 
 from sqlalchemy import bindparam, delete, func, insert, or_, select, update
 
-from infold.ledger import archive
+from infold.ledger import archive, passages
 from infold.ledger.query import Connection, Query, among, storable
 from infold.ledger.rows import ChatRow
 from infold.ledger.schema import (
@@ -188,6 +188,7 @@ _delete_chat = Query(delete(chats).where(chats.c.key == P("of")))
 
 
 def delete_chat(connection: Connection, key: int) -> None:
+    passages.take(connection, key)
     for query in (*_deletes, _delete_chat):
         query(connection, of=key)
 

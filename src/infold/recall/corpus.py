@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -35,8 +35,10 @@ class Corpus:
     number of passages alone: so a ranking does not depend on when the corpus was made or how it grew.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, shares: Mapping[int, float] | None = None) -> None:
+        """Of something larger, `shares` tell of words in which part of it they stand."""
         self.size = 0
+        self.shares = shares or {}
         self.speakers: list[str] = []
         self._numbers: dict[str, int] = {}
         self._columns: dict[str, _Column] = {}
@@ -45,10 +47,11 @@ class Corpus:
         self._base = self._settled = -1
         self._everything: Pool | None = None
 
-    def extend(self, found: Segment, chat: int = 0, alone: bool = False, apart: bool = False) -> None:
-        """Add what was said next in a chat; a chat's segments must come one after the other.
+    def extend(self, found: Segment, chat: int | Numbers = 0, alone: bool = False, apart: Sequence[int] = ()) -> None:
+        """Add what was said next in a chat, or in several; a chat's segments must come one after the other.
 
-        With `alone`, no passage has neighbours; with `apart`, something between was left out, and a session begins.
+        With `alone`, no passage has neighbours; before those `apart`, by their numbers, something was left out, and a
+        session begins.
         """
         size = len(found.seq)
         if not size:
@@ -66,7 +69,7 @@ class Corpus:
         else:
             self._sessions(found, chat, apart)
         new: dict[str, NDArray[Any]] = {
-            "chat": np.full(size, chat, np.int64),
+            "chat": np.broadcast_to(np.asarray(chat, np.int64), size),
             "seq": found.seq.astype(np.int64),
             "start": found.start.astype(np.int64),
             "end": found.end.astype(np.int64),
@@ -102,14 +105,16 @@ class Corpus:
         self._numbers = {name: number for number, name in enumerate(self.speakers)}
         self.size, self._settled, self._everything = size, -1, None
 
-    def _sessions(self, found: Segment, chat: int, apart: bool) -> None:
+    def _sessions(self, found: Segment, chat: int | Numbers, apart: Sequence[int]) -> None:
         """Note where sessions begin among new passages."""
         size, at = len(found.seq), found.at
         gaps = np.flatnonzero(np.diff(at) >= GAP) + 1
+        if apart:
+            gaps = np.union1d(gaps, [place for place in apart if place])
         goes_on = (
             self.size > 0
-            and not apart
-            and self["chat"][-1] == chat
+            and 0 not in apart
+            and self["chat"][-1] == np.ravel(chat)[0]
             and at[0] - self["at"][-1] < GAP
             and self.size - self._firsts[-1] < LONGEST
         )
@@ -309,10 +314,15 @@ class Pool(Neighbours):
         """The vectors of some passages, given by their numbers in the pool."""
         return self.corpus.vectors(self.places[some])
 
-    def holders(self, numbers: Sequence[int]) -> tuple[list[NDArray[np.int32]], list[int]]:
+    def holders(self, numbers: Sequence[int]) -> tuple[list[NDArray[np.int32]], list[float]]:
         """For each term, the passages with it, one as often as it holds it; and how many of the whole corpus do."""
         every = self.corpus.holders(numbers)
-        return [self._inside(held) for held in every], [distinct(held) for held in every]
+        shares, size = self.corpus.shares, self.corpus.size
+        counts = [
+            shares[number] * size if number in shares else distinct(held)
+            for number, held in zip(numbers, every, strict=True)
+        ]
+        return [self._inside(held) for held in every], counts
 
     def having(self, numbers: Sequence[int]) -> Iterator[tuple[int, NDArray[np.int32]]]:
         """Those of the terms that stand anywhere: which of them, and the passages with it."""

@@ -18,14 +18,38 @@ from infold.recall.signals import span_weights
 
 _MOST_WORDS = 12  # of a question: each is looked for in every passage
 _NEAREST, _CLOSE = 3, 0.7  # words near in meaning to one of them: so many, and how near
-STRETCH = 32
+STRETCH = 8
 """Passages that follow each other and are nominated together."""
 _MARGIN = 2  # passages before and after a stretch that have a say in the ranking of its own
 Stretch = tuple[int, int, int]
 """A chat, the first position of a block, and the number of a stretch in it."""
-Row = tuple[int, int, int, int, int, float | None, float | None, float | None]
-"""A stretch; which looks hold (bits), and in how many passages of it they hold together; and of how near these are to the
-question the largest, the sum and the sum of squares."""
+Integers = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Nominees:
+    """What may answer a question."""
+
+    stretches: list[Stretch]
+    shares: dict[int, float]
+    """Of the words of the question, by their numbers, in which part of all that was looked at they stand."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Looked:
+    """What a database found, as columns: passages of a stretch that have the same."""
+
+    chat: Integers
+    first: Integers
+    """Of their block."""
+    number: Integers
+    """Of their stretch."""
+    bits: Integers
+    """Which looks hold."""
+    count: Integers
+    near: NDArray[np.float64] | None = None
+    """How near they are to the question: a row each of the largest, the sums and the sums of squares."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,12 +67,8 @@ class Look:
 def looks(asked: Asked) -> list[Look]:
     """What to look for in passages."""
     query, own = asked.query, asked.terms[:_MOST_WORDS]
-    found = [Look("words", _token(number), "own", of=at) for at, number in enumerate(own)]
-    for at in range(len(own)):
-        near = [(weight, number) for weight, of, number in asked.others if of == at and weight >= _CLOSE][-_NEAREST:]
-        if near:
-            text = " | ".join(_token(number) for _, number in near)
-            found.append(Look("words", text, "near", sum(weight for weight, _ in near) / len(near) / 2, at))
+    found = [Look("words", [number], "own", of=at) for at, number in enumerate(own)]
+    found += [Look("words", numbers, "near", weight, at) for at, weight, numbers in near_words(asked)]
     if query.speakers:
         found.append(Look("speakers", sorted(query.speakers), "speaker"))
     for span in query.times.spans[:4]:
@@ -62,17 +82,16 @@ def looks(asked: Asked) -> list[Look]:
     return found
 
 
-def best(rows: Iterable[Row], looked: Sequence[Look], most: int) -> list[Stretch]:
+def best(found: Looked, looked: Sequence[Look], most: int) -> Nominees:
     """The stretches that promise most; of equals the newer ones."""
-    every = list(rows)
-    if not every:
-        return []
-    chat, first, number, bits, count = (np.array([row[at] for row in every], np.int64) for at in range(5))
+    rows = len(found.bits)
+    if not rows:
+        return Nominees([], {})
     words = 1 + max((look.of for look in looked if look.what == "own"), default=-1)
-    own, near = np.zeros((words, len(every))), np.zeros((words, len(every)))
-    plain, time, told = (np.zeros(len(every)) for _ in range(3))
+    own, near = np.zeros((words, rows)), np.zeros((words, rows))
+    plain, time, told = (np.zeros(rows) for _ in range(3))
     for bit, look in enumerate(looked):
-        holds = (bits >> bit & 1).astype(np.float64) * look.weight
+        holds = (found.bits >> bit & 1).astype(np.float64) * look.weight
         match look.what:
             case "own":
                 own[look.of] = holds
@@ -84,13 +103,10 @@ def best(rows: Iterable[Row], looked: Sequence[Look], most: int) -> list[Stretch
                 time = np.maximum(time, holds)
             case "told":
                 told = np.maximum(told, holds)
-    size = int(count.sum())
-    df = own @ count
-    idf = np.log(1 + (size - df + 0.5) / (df + 0.5))
-    share = idf / max(float(idf.sum()), 1e-9)
-    total = 6 * (share @ np.maximum(own, near)) + _spread(every, size) + plain + time + told / 4
-    stretches, of = np.unique(np.stack((chat, first, number), axis=1), axis=0, return_inverse=True)
-    of = of.reshape(-1)
+    df, size = own @ found.count, int(found.count.sum())
+    share = shares(df, size)
+    total = 6 * (share @ np.maximum(own, near)) + _spread(found) + plain + time + told / 4
+    stretches, of = _grouped(found)
     value = np.full(len(stretches), -np.inf)
     np.maximum.at(value, of, total)
     together = np.zeros((words, len(stretches)))
@@ -100,17 +116,42 @@ def best(rows: Iterable[Row], looked: Sequence[Look], most: int) -> list[Stretch
     order = np.lexsort((-np.arange(len(stretches)), -value))
     then = np.zeros(len(stretches))
     np.maximum.at(then, of, time)
-    timely = order[then[order] > 0][: most // 2]  # a time that is named says more than words: half is kept for it
-    order = np.concatenate((timely, order[~np.isin(order, timely)]))[:most]
-    return [(int(key), int(start), int(part)) for key, start, part in stretches[order]]
+    numbers = [look.value[0] for look in looked if look.what == "own"]
+    return Nominees(
+        [(int(key), int(start), int(part)) for key, start, part in stretches[chosen(order, then, most)]],
+        {number: float(count) / size for number, count in zip(numbers, df, strict=True)},
+    )
 
 
-def cut(found: Segment, numbers: Iterable[int]) -> list[tuple[int, int]]:
+def near_words(asked: Asked) -> list[tuple[int, float, list[int]]]:
+    """Words near in meaning to those of a question: which of these, what they weigh, and their numbers."""
+    found: list[tuple[int, float, list[int]]] = []
+    for at in range(len(asked.terms[:_MOST_WORDS])):
+        near = [(weight, number) for weight, of, number in asked.others if of == at and weight >= _CLOSE][-_NEAREST:]
+        if near:
+            found.append((at, sum(weight for weight, _ in near) / len(near) / 2, [number for _, number in near]))
+    return found
+
+
+def shares(df: Floats, size: int) -> Floats:
+    """What each word of a question counts, by how many of so many have it; together 1."""
+    idf = np.log(1 + (np.maximum(size - df, 0) + 0.5) / (df + 0.5))
+    return np.asarray(idf / max(float(idf.sum()), 1e-9), np.float64)
+
+
+def chosen(order: Integers, then: NDArray[np.floating[Any]], most: int) -> Integers:
+    """The first ones of an order. A time that is named says more than words: half is kept for what was said `then`."""
+    timely = order[then[order] > 0][: most // 2]
+    return np.concatenate((timely, order[~np.isin(order, timely)]))[:most]
+
+
+def cut(found: Segment, numbers: Iterable[int], most: int) -> list[tuple[int, int]]:
     """Where stretches of a block begin and end, with some passages around them; what touches is one."""
     edges: list[tuple[int, int]] = []
+    size = length(found, most)
     for number in sorted(numbers):
-        start = max(0, number * STRETCH - _MARGIN)
-        end = min(len(found.seq), (number + 1) * STRETCH + _MARGIN)
+        start = max(0, number * size - _MARGIN)
+        end = min(len(found.seq), (number + 1) * size + _MARGIN)
         if edges and start <= edges[-1][1]:
             edges[-1] = (edges[-1][0], end)
         elif start < end:
@@ -118,14 +159,28 @@ def cut(found: Segment, numbers: Iterable[int]) -> list[tuple[int, int]]:
     return edges
 
 
-def _spread(rows: Sequence[Row], size: int) -> NDArray[np.float64]:
+def _grouped(found: Looked) -> tuple[Integers, Integers]:
+    """The stretches in order, and which of them each row is of."""
+    columns = (found.chat, found.first, found.number)
+    order = np.lexsort(columns[::-1])
+    sorted_ = np.stack([column[order] for column in columns], axis=1)
+    new = np.append(True, np.any(sorted_[1:] != sorted_[:-1], axis=1))
+    of = np.empty(len(order), np.int64)
+    of[order] = np.cumsum(new) - 1
+    return sorted_[new], of
+
+
+def _spread(found: Looked) -> Floats:
     """The largest nearness of each row, around the mean of all passages, in standard deviations."""
-    known = [(row[5] or 0.0, row[6] or 0.0, row[7] or 0.0) for row in rows]
-    largest, sums, squares = np.array(known, np.float64).T
+    if found.near is None:
+        return np.zeros(len(found.bits))
+    largest, sums, squares = found.near
+    size = int(found.count.sum())
     mean = float(sums.sum()) / size
     wide = max(float(squares.sum()) / size - mean * mean, 0.0) ** 0.5
     return np.asarray((largest - mean) / wide if wide > 1e-3 else largest * 0, np.float64)
 
 
-def _token(number: int) -> str:
-    return f"{number:08x}"
+def length(found: Segment, most: int) -> int:
+    """How long stretches are in a block: longer where long messages would make more than so many of them."""
+    return max(STRETCH, -(-len(found.seq) // most))

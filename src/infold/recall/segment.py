@@ -6,7 +6,7 @@ import json
 import re
 import struct
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -39,6 +39,7 @@ _FIELDS = (
     ("marks", np.uint8),
     ("count", np.uint16),
 )
+_SLICED = ("seq", "start", "end", "at", "marks", "count", "vectors")
 _HEAD = struct.Struct(
     "<IIHHHI"
 )  # checksum of the rest, number of terms, of entries, of numbers a vector, of bytes of names, of compressed bytes
@@ -82,16 +83,20 @@ class Segment:
         sizes = (len(self.terms), len(self.seq), self.vectors.shape[1], len(names), len(small))
         return _HEAD.pack(zlib.crc32(rest), *sizes) + rest
 
-    def part(self, start: int, end: int) -> Segment:
-        """Some of its passages, that follow each other."""
-        ends = np.cumsum(self.count, dtype=np.int64)
-        first = int(ends[start - 1]) if start else 0
-        last = int(ends[end - 1]) if end else 0
-        some = slice(start, end)
-        return Segment(
-            self.speakers, self.seq[some], self.start[some], self.end[some], self.at[some], self.speaker[some],
-            self.marks[some], self.count[some], self.terms[first:last], self.vectors[some],
-        )  # fmt: skip
+    @classmethod
+    def joined(cls, parts: Iterable[tuple[Segment, Sequence[tuple[int, int]]]]) -> Segment:
+        """Some passages of several segments as one: of each those from one number on and before another."""
+        numbers: dict[str, int] = {}
+        columns: dict[str, list[NDArray[np.generic]]] = {name: [] for name in (*dict(_FIELDS), "terms", "vectors")}
+        for found, edges in parts:
+            who = np.array([numbers.setdefault(name, len(numbers)) for name in found.speakers], np.int64)
+            ends = np.append(0, np.cumsum(found.count, dtype=np.int64))
+            for start, end in edges:
+                for name in _SLICED:
+                    columns[name].append(getattr(found, name)[start:end])
+                columns["speaker"].append(who[found.speaker[start:end]])
+                columns["terms"].append(found.terms[ends[start] : ends[end]])
+        return cls(tuple(numbers), **{name: np.concatenate(values) for name, values in columns.items()})
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Segment:

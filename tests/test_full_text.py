@@ -1,0 +1,368 @@
+"""Full text in a SQLite file (FTS5): of large chats it nominates what is ranked, and keeps nothing of what is gone."""
+
+from __future__ import annotations
+
+import logging
+import re
+import shutil
+import sqlite3
+from collections import Counter
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from infold.branching import branch
+from infold.embedders import chosen
+from infold.errors import DatabaseFullError
+from infold.ledger import full_text, jobs
+from infold.ledger.derived import BLOCK
+from infold.recall.nominees import STRETCH, cut
+from infold.recall.segment import Said, Segment, segment
+from infold.recall.words import term
+from tests.conftest import START, user
+from tests.test_recall import DAY, SAID, chatter, small
+from tests.test_recall_postgres import LARGE, PLANTED, fill, loaded, opened, shown
+
+Instances = Counter[tuple[int, str]]
+
+
+@pytest.fixture(scope="module")
+def filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A file that nobody writes to."""
+    path = tmp_path_factory.mktemp("full-text") / "chats.db"
+    with opened(f"sqlite:///{path}") as memory:
+        fill(memory)
+    return path
+
+
+@pytest.fixture
+def changed(filled: Path, tmp_path: Path) -> Path:
+    """The same, to be changed."""
+    return Path(shutil.copy(filled, tmp_path / "chats.db"))
+
+
+def at(path: Path) -> str:
+    return f"sqlite:///{path}"
+
+
+def rows(path: Path, sql: str, *values: Any) -> list[tuple[Any, ...]]:
+    with closing(sqlite3.connect(path)) as connection, connection:
+        return connection.execute(sql, values).fetchall()
+
+
+def kept(path: Path) -> Instances:
+    """All that is in full text: rows and their words."""
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("CREATE VIRTUAL TABLE temp.said USING fts5vocab(main, recall_words, instance)")
+        return Counter((row, text) for text, row in connection.execute("SELECT term, doc FROM said"))
+
+
+def wanted(path: Path) -> Instances:
+    """All that should be there, made of the blocks."""
+    blocks = rows(
+        path,
+        "SELECT b.key, c.key, c.tenant, c.user, b.data FROM recall_blocks b JOIN chats c ON c.key = b.chat "
+        "WHERE b.maker LIKE '%+'",
+    )
+    found: Instances = Counter()
+    for *whose, data in blocks:
+        for row, words in full_text._rows(whose, Segment.from_bytes(data)):
+            found.update((row, text) for text in words.split())
+    return found
+
+
+def exactly(path: Path) -> None:
+    """Full text has what belongs to blocks, once, and nothing else."""
+    found = kept(path)
+    assert found == wanted(path)
+    assert not found or set(found.values()) == {1}
+
+
+# What is found -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("whose", ["user", "chat"])
+def test_D8_full_text_nominates_what_a_search_of_everything_finds(filled: Path, whose: str) -> None:
+    asked = [(question, text) for text, question in PLANTED]
+    found: list[list[set[str]]] = []
+    for large in (LARGE, 1 << 40):
+        with opened(at(filled)) as memory:
+            memory.recaller.nominator.large = large
+            of = memory.user("ann") if whose == "user" else memory.chat("one")
+            found.append(
+                [{hit.text for hit in of.recall(question, limit=8, kinds=["message"])} for question, _ in asked]
+            )
+            assert (loaded(memory) == 0) == (large == LARGE)
+    sought = [number for number, (_, text) in enumerate(asked) if text in found[1][number]]
+    assert len(sought) >= (36 if whose == "user" else 18)
+    assert sum(asked[number][1] in found[0][number] for number in sought) >= 0.95 * len(sought)
+
+
+@pytest.mark.parametrize("name", SAID)
+def test_D8_every_language_is_in_full_text(filled: Path, name: str) -> None:
+    text, question = SAID[name]
+    with opened(at(filled)) as memory:
+        for of in (memory.chat("one"), memory.user("ann")):
+            hit = of.recall(question, kinds=["message"])[0]
+            assert (hit.text, hit.chat, hit.seq) == (text, "one", list(SAID).index(name) + 1)
+        assert loaded(memory) == 0
+
+
+def test_D8_a_context_quotes_what_full_text_nominated(filled: Path) -> None:
+    text, question = SAID["locker"]
+    with opened(at(filled)) as memory:
+        assert text in memory.chat("one").context(question, max_tokens=1000).to("text")
+        assert loaded(memory) == 0
+
+
+def test_D8_a_question_that_shares_nothing_finds_nothing_in_full_text(filled: Path) -> None:
+    with opened(at(filled)) as memory:
+        assert memory.user("ann").recall("Xylophone zebra quagmire?", kinds=["message"]) == []
+        assert memory.user("nobody").recall("kettle", kinds=["message"]) == []
+
+
+def test_D8_times_that_are_given_or_named_count_in_full_text(filled: Path) -> None:
+    question = SAID["locker"][1]
+    with opened(at(filled)) as memory:
+        ann = memory.user("ann")
+        assert ann.recall(question, kinds=["message"], until=START - 690 * DAY)[0].text == SAID["locker"][0]
+        late = ann.recall(question, kinds=["message"], since=START, limit=50)
+        assert late
+        assert all(hit.at >= START for hit in late)
+        assert ann.recall(question, kinds=["message"], until=START - 800 * DAY) == []
+        for text in ("What did I say in February 2024?", "What did I say in February?"):
+            named = ann.recall(text, kinds=["message"], limit=5)
+            assert {hit.text for hit in named} <= {text for text, _ in SAID.values()}
+            assert named
+
+
+def test_D8_what_was_just_said_is_found_beside_full_text(changed: Path) -> None:
+    with opened(at(changed)) as memory:
+        chat, ann = memory.chat("two"), memory.user("ann")
+        for ship, place in (("zeppelin", "Friedrichshafen"), ("schooner", "Lakehurst")):
+            chat.add(user(f"The {ship} is moored at {place}."))
+            assert place in ann.recall(f"Where is the {ship} moored?", kinds=["message"])[0].text
+            assert place in chat.recall(f"Where is the {ship} moored?", kinds=["message"])[0].text
+        assert loaded(memory) == 0
+
+
+def test_A9_two_processes_with_full_text_answer_alike(filled: Path) -> None:
+    """One that has searched other things before, and one that has not."""
+    with opened(at(filled)) as first, opened(at(filled)) as second:
+        for _, question in PLANTED[:6]:
+            first.user("ann").recall(question)
+        expected = shown(first.user("ann").recall(PLANTED[7][1], limit=30))
+        assert shown(second.user("ann").recall(PLANTED[7][1], limit=30)) == expected
+
+
+def test_D8_what_others_write_changes_no_order(changed: Path) -> None:
+    questions = [question for _, question in PLANTED[:8]]
+    with opened(at(changed)) as memory:
+        before = [shown(memory.user("ann").recall(question, kinds=["message"])) for question in questions]
+        memory.chat("loud", user="carl", config=small()).add([user(text) for text, _ in PLANTED * 20])
+        memory.settle()
+        exactly(changed)
+        assert [shown(memory.user("ann").recall(question, kinds=["message"])) for question in questions] == before
+
+
+def test_D8_users_and_tenants_never_cross_in_full_text(filled: Path) -> None:
+    secrets = {"": {"bob": "Rumpelstilzchen"}, "elsewhere": {"ann": "Quetzalcoatl"}}
+    with opened(at(filled)) as memory:
+        for tenant in ("", "elsewhere"):
+            for name in ("ann", "bob"):
+                hits = memory.tenant(tenant).user(name).recall("What is my secret word?", kinds=["message"], limit=100)
+                text = " ".join(hit.text for hit in hits)
+                for one in ("Rumpelstilzchen", "Quetzalcoatl"):
+                    assert (one in text) == (secrets[tenant].get(name) == one), (tenant, name, one)
+        assert loaded(memory) == 0
+
+
+def test_D8_users_whose_words_are_equal_stay_apart(changed: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(full_text, "of_user", lambda tenant, user: "u0")
+    with opened(at(changed)) as memory, memory.database.write() as connection:
+        full_text.rebuild(connection)
+    test_D8_users_and_tenants_never_cross_in_full_text(changed)
+
+
+# What is kept, and what goes -----------------------------------------------------------------------------
+
+
+def test_F6_full_text_has_what_the_blocks_have(filled: Path) -> None:
+    assert kept(filled)
+    exactly(filled)
+
+
+def test_F6_full_text_goes_with_its_messages(changed: Path) -> None:
+    locker = full_text.word(term("locker"))
+    with opened(at(changed)) as memory:
+        chat, ann = memory.chat("one"), memory.user("ann")
+        before = sum(text == locker for _, text in kept(changed))
+        assert before
+        chat.forget(chat.messages(limit=1)[0].id)
+        memory.settle()
+        exactly(changed)
+        assert sum(text == locker for _, text in kept(changed)) == before - 1
+        assert "locker" not in " ".join(hit.text for hit in ann.recall(SAID["locker"][1], kinds=["message"], limit=100))
+        chat.rewind(chat.messages(after=499, limit=1)[0].id)
+        memory.settle()
+        exactly(changed)
+        (key,) = rows(changed, "SELECT key FROM chats WHERE id = 'one' AND tenant = ''")[0]
+        assert sum(text == full_text.of_chat(key) for _, text in kept(changed)) == 500 // BLOCK * BLOCK // STRETCH
+        chat.delete()
+        exactly(changed)
+        assert not any(text == full_text.of_chat(key) for _, text in kept(changed))
+        memory.user("ann").forget()
+        exactly(changed)
+        assert not any(text == full_text.of_user("", "ann") for _, text in kept(changed))
+        assert any(text == full_text.of_user("elsewhere", "ann") for _, text in kept(changed))
+
+
+def test_F6_no_word_is_left_in_the_file(changed: Path) -> None:
+    """What is deleted stays in FTS5 until its parts are merged: forgetting leaves the bytes that there would be without."""
+    stored = "SELECT id, block FROM recall_words_data WHERE id > 10"
+    with opened(at(changed)) as memory:
+        assert memory.user("bob").forget().clean
+    left = rows(changed, stored)
+    assert left
+    with opened(at(changed)) as memory:
+        with memory.database.write() as connection:
+            full_text.rebuild(connection)
+        assert memory.database.scrub()
+    assert [block for _, block in rows(changed, stored)] == [block for _, block in left]
+
+
+def test_F6_a_branch_has_rows_of_its_own(changed: Path) -> None:
+    with opened(at(changed)) as memory:
+        branch(memory, "one", 600, "fork")
+        exactly(changed)
+        hit = memory.chat("fork").recall(SAID["german"][1], kinds=["message"])[0]
+        assert (hit.text, hit.chat) == (SAID["german"][0], "fork")
+        memory.chat("one").delete()
+        exactly(changed)
+        assert memory.chat("fork").recall(SAID["german"][1], kinds=["message"])[0].text == SAID["german"][0]
+
+
+def test_E7_a_file_from_before_gets_full_text(changed: Path) -> None:
+    expected = kept(changed)
+    rows(changed, "DROP TABLE recall_words")
+    rows(changed, "UPDATE recall_blocks SET maker = rtrim(maker, '+')")
+    rows(changed, "UPDATE alembic_version SET version_num = '0008'")
+    with opened(at(changed)) as memory:
+        assert not kept(changed)
+        with memory.database.read() as connection:
+            assert {id for _, id, _ in jobs.due(connection, models=jobs.NOBODY)} >= {"one", "two", "bobs"}
+        assert memory.user("ann").recall(SAID["german"][1], kinds=["message"])[0].text == SAID["german"][0]
+        for tenant, name in (("", "one"), ("", "two"), ("", "bobs"), ("elsewhere", "one")):
+            memory.tenant(tenant).chat(name).work()
+        exactly(changed)
+        assert len(kept(changed)) == len(expected)
+        with memory.database.read() as connection:
+            assert not jobs.due(connection, models=jobs.NOBODY)
+        assert memory.user("ann").recall(SAID["german"][1], kinds=["message"])[0].text == SAID["german"][0]
+
+
+def test_E7_without_full_text_everything_is_searched_in_memory(changed: Path) -> None:
+    """As in a file that was made by a build of SQLite without FTS5."""
+    rows(changed, "DROP TABLE recall_words")
+    with opened(at(changed)) as memory:
+        chat = memory.chat("one")
+        assert chat.recall(SAID["german"][1], kinds=["message"])[0].text == SAID["german"][0]
+        assert loaded(memory)
+        chat.add(chatter(750, 900))
+        memory.settle()
+        chat.forget(chat.messages(limit=1)[0].id)
+        memory.chat("two").delete()
+        assert memory.user("bob").forget().clean
+
+
+def test_E7_a_file_that_may_only_be_read_is_searched_by_full_text(filled: Path) -> None:
+    with opened(f"{at(filled)}?mode=ro") as memory:
+        assert memory.user("ann").recall(SAID["german"][1], kinds=["message"])[0].text == SAID["german"][0]
+        assert loaded(memory) == 0
+
+
+# What is damaged -----------------------------------------------------------------------------------------
+
+
+def _damage(path: Path) -> None:
+    rows(path, "UPDATE recall_words_data SET block = zeroblob(length(block)) WHERE id > 10")
+
+
+def test_D7_damaged_full_text_is_made_again(changed: Path, caplog: pytest.LogCaptureFixture) -> None:
+    expected = kept(changed)
+    _damage(changed)
+    with caplog.at_level(logging.WARNING), opened(at(changed)) as memory:
+        for asked in range(2):
+            for text, question in PLANTED[:4]:
+                hits = memory.user("ann").recall(question, kinds=["message"], limit=8)
+                assert text in [hit.text for hit in hits], asked
+    assert len(re.findall("full text of recall", caplog.text)) == 1
+    assert kept(changed) == expected
+
+
+@pytest.mark.parametrize("change", ["add", "forget", "delete", "branch"])
+def test_D7_damaged_full_text_stops_nobody(changed: Path, change: str) -> None:
+    _damage(changed)
+    with opened(at(changed)) as memory:
+        chat = memory.chat("one")
+        match change:
+            case "add":
+                chat.add(chatter(750, 900))
+            case "forget":
+                chat.forget(chat.messages(limit=1)[0].id)
+            case "delete":
+                chat.delete()
+            case "branch":
+                branch(memory, "one", 600, "fork")
+        memory.settle()
+        for tenant, name in (("", "two"), ("", "bobs"), ("elsewhere", "one")):
+            memory.tenant(tenant).chat(name).work()
+        assert memory.user("ann").recall(PLANTED[-1][1], kinds=["message"])[0].text == PLANTED[-1][0]
+    exactly(changed)
+
+
+@pytest.mark.parametrize("change", ["search", "forget"])
+def test_F9_a_damaged_block_is_made_again_and_its_words(
+    changed: Path, change: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    where = "chat = (SELECT key FROM chats WHERE id = 'one' AND tenant = '') AND first_seq = 1"
+    ((sound,),) = rows(changed, f"SELECT data FROM recall_blocks WHERE {where}")
+    flipped = sound[:99] + bytes([255 - sound[99]]) + sound[100:]
+    rows(changed, f"UPDATE recall_blocks SET data = ? WHERE {where}", flipped)
+    with caplog.at_level(logging.WARNING), opened(at(changed)) as memory:
+        if change == "search":
+            for _ in range(2):
+                hit = memory.user("ann").recall(SAID["german"][1], kinds=["message"])[0]
+                assert hit.text == SAID["german"][0]
+            assert rows(changed, f"SELECT data FROM recall_blocks WHERE {where}") == [(sound,)]
+        else:
+            memory.chat("one").forget(memory.chat("one").messages(limit=1)[0].id)
+            memory.settle()
+        assert "is damaged" in caplog.text
+    exactly(changed)
+
+
+def test_E7_a_full_disk_is_no_damage(changed: Path) -> None:
+    pages = rows(changed, "PRAGMA page_count")[0][0]
+    with opened(f"{at(changed)}?max_page_count={pages}") as memory, pytest.raises(DatabaseFullError):
+        branch(memory, "one", 600, "fork")
+    exactly(changed)
+
+
+# The pure part -------------------------------------------------------------------------------------------
+
+
+def test_D8_long_messages_make_longer_stretches(monkeypatch: pytest.MonkeyPatch) -> None:
+    said = [Said(number, f"Word{number} is said here. " * 400, "user", START) for number in range(1, 31)]
+    block = segment(said, chosen(None)[0]())
+    assert len(block.seq) > 64 * STRETCH / 2
+    for most in (1, 7, 64):
+        monkeypatch.setattr(full_text, "ROWS", most)
+        found = [words.split() for _, words in full_text._rows((1, 1, "", None), block)]
+        assert len(found) <= most
+        for number in (1, 15, 30):
+            held = [row for row, words in enumerate(found) if full_text.word(term(f"word{number}")) in words]
+            edges = [edge for row in held for edge in cut(block, [row], most)]
+            assert number in {int(seq) for start, end in edges for seq in block.seq[start:end]}
