@@ -43,8 +43,8 @@ bench: $(READY)  ## Speed, size and what memory retains; writes bench/results/
 	@$(BIN)/python -m bench.models
 	@$(BIN)/python -m bench.recall
 	@$(BIN)/python -m bench.recall_speed
-	@$(BIN)/python -m bench.full_text
-	@$(BIN)/python -m bench.recall_postgres
+	@$(BIN)/python -m bench.recall_large
+	@$(BIN)/python -m bench.recall_large --postgresql
 	@$(BIN)/python -m bench.asking
 	@$(BIN)/python -m bench.proxy
 	@$(BIN)/python -m bench.service

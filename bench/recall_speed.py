@@ -12,7 +12,6 @@ import random
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
-from pathlib import Path
 from statistics import median
 from time import perf_counter
 
@@ -61,10 +60,11 @@ def timed(work: Callable[[str], object], asked: Sequence[str]) -> list[float]:
     return spent
 
 
-def indexing(memory: Memory, chat: Chat, path: Path) -> float:
+def indexing(memory: Memory, chat: Chat) -> float:
     """Messages a second that are indexed in bulk, on one thread."""
-    with closing(sqlite3.connect(path)) as connection, connection:
-        connection.execute("DELETE FROM recall_blocks")
+    with memory.database.write() as connection:
+        for first in derived.blocks_made(connection, chat._key, memory.recaller.maker):
+            derived.drop_block(connection, chat._key, first)
     made = chat.memory.cursor // derived.BLOCK * derived.BLOCK
     start = perf_counter()
     memory.recaller.index(chat._key)
@@ -124,7 +124,7 @@ def main() -> None:
         with closing(sqlite3.connect(path / "one.db")) as connection:
             connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         size = (path / "one.db").stat().st_size / (10_000 // share)
-        rate = indexing(memory, chat, path / "one.db")
+        rate = indexing(memory, chat)
         first = timed(chat.recall, asked[:1])[0]
         timed(chat.recall, asked[:20])
         found = timed(lambda text: chat.recall(text, kinds=("message",)), asked)

@@ -244,6 +244,36 @@ def test_F6_a_branch_has_rows_of_its_own(changed: Path) -> None:
         assert memory.chat("fork").recall(SAID["german"][1], kinds=["message"])[0].text == SAID["german"][0]
 
 
+def test_F6_a_chat_that_gets_another_user_goes_with_its_rows(changed: Path) -> None:
+    with opened(at(changed)) as memory:
+        memory.chat("one", user="carl")
+        exactly(changed)
+        hits = memory.user("carl").recall(SAID["german"][1], kinds=["message"])
+        assert hits[0].text == SAID["german"][0]
+        others = memory.user("ann").recall(SAID["german"][1], kinds=["message"], limit=100)
+        assert "one" not in {hit.chat for hit in others}
+        assert loaded(memory) == 0
+
+
+def test_D8_of_very_much_that_is_in_no_block_the_best_is_ranked(tmp_path: Path) -> None:
+    """A user with many short chats beside a long one: none of the short ones has a block."""
+    with opened(at(tmp_path / "chats.db")) as memory:
+        memory.chat("long", user="ann", config=small()).add(chatter(0, 300))
+        for number, (text, _) in enumerate(PLANTED):
+            memory.chat(f"short {number}", user="ann").add([*chatter(2 * number, 2 * number + 2), user(text)])
+        memory.settle()
+        found = 0
+        for number, (text, question) in enumerate(PLANTED):
+            hits = memory.user("ann").recall(question, kinds=["message"], limit=8)
+            found += (f"short {number}", text) in [(hit.chat, hit.text) for hit in hits]
+        assert found >= 0.9 * len(PLANTED)
+        assert loaded(memory) == 0
+        memory.chat("short 3").add(user("The zeppelin is moored at Friedrichshafen."))
+        assert memory.user("ann").recall("Where is the zeppelin moored?")[0].chat == "short 3"
+        memory.chat("short 3").delete()
+        assert "short 3" not in {hit.chat for hit in memory.user("ann").recall("Where is the zeppelin?", limit=100)}
+
+
 def test_E7_a_file_from_before_gets_full_text(changed: Path) -> None:
     expected = kept(changed)
     rows(changed, "DROP TABLE recall_words")

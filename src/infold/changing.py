@@ -8,7 +8,7 @@ from infold.committing import rewind
 from infold.errors import BudgetError, ConfigError, MessageError, NotFoundError
 from infold.handle import Handle
 from infold.items import line_tokens
-from infold.ledger import journal, store
+from infold.ledger import journal, passages, store
 from infold.messages import canonical_json, parse
 from infold.policy import Policy
 
@@ -83,9 +83,13 @@ class Changing(Handle):
         if not changed:
             return
         with self.writing() as (connection, state):
+            if "user" in changed:  # full text has it with every row
+                passages.take(connection, self._key)
             for name in changed:
                 setattr(state.row, name, values[name] or None)
             store.set_chat(connection, state.row)
+            if "user" in changed:
+                passages.again(connection, self._key)
             event = self.record(connection, "chat_updated", {"fields": changed})
         self._memory.emit([event])
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from infold.recall.corpus import Corpus
     from infold.recall.query import Asked, Query
     from infold.recall.segment import Segment
-    from infold.recall.sketch import Block
+    from infold.recall.sketch import Block, Tail
 
 MOST = 512
 """Stretches of passages that are ranked for one question: as many passages as a long chat in memory has ranked."""
@@ -32,6 +32,8 @@ _KEPT = 100_000  # passages kept in memory that are in no block yet, over all ch
 
 Piece = tuple[int, int, "Segment"]
 """The first and the last position of some messages, and what recall has of them."""
+Cut = tuple[int, int, "Segment", list[tuple[int, int]]]
+"""The same, and which of their passages are ranked: from one on and before another."""
 
 
 @dataclass(slots=True)
@@ -81,6 +83,8 @@ class Nominator:
         self._look: Looker | None = None
         self._read: OrderedDict[tuple[int, int, int, int], Segment] = OrderedDict()
         """Blocks, by the epoch of their chat, and what a block is known by."""
+        self._tail: tuple[list[Segment], Tail] | None = None
+        """The sketch that was made last, and of what."""
         self._tails: OrderedDict[int, _Tail] = OrderedDict()
 
     def forget(self, key: int) -> None:
@@ -89,6 +93,7 @@ class Nominator:
             for at in [at for at in self._read if at[1] == key]:
                 del self._read[at]
             self._tails.pop(key, None)
+            self._tail = None
             if self._look is not None:
                 self._look.forget(key)
 
@@ -111,6 +116,7 @@ class Nominator:
         self, database: Database, looker: Looker, wanted: Wanted, mended: dict[Block, tuple[int, Segment]]
     ) -> tuple[Corpus, Query] | None:
         from infold.recall.corpus import Corpus
+        from infold.recall.nominees import cut
         from infold.recall.query import read
 
         with database.read() as connection:
@@ -140,7 +146,43 @@ class Nominator:
                 for key, first, at in nominees.stretches:
                     chosen.setdefault((key, first, keys[key][first]), set()).add(at)
             found = reading(connection, sorted(chosen))
-        return self._joined(places, tails, found, chosen, Corpus(shares), looker.most), query
+        pieces = self._of_tails(places, tails, questions, wanted.scope)
+        for block, segment in found.items():
+            edges = cut(segment, chosen[block], looker.most)
+            pieces[block[0]].append((block[1], block[1] + BLOCK - 1, segment, edges))
+        return _joined(pieces, Corpus(shares)), query
+
+    def _of_tails(
+        self, places: Sequence[Place], tails: Sequence[Sequence[Piece]], questions: Sequence[Asked], scope: Scope
+    ) -> dict[int, list[Cut]]:
+        """What of the messages that are in no block is ranked, by chat: all of it, or of very much what promises most."""
+        from infold.recall.nominees import STRETCH, cut
+        from infold.recall.sketch import Tail
+
+        most = self.most // 4
+        if sum(len(segment.seq) for tail in tails for *_, segment in tail) <= most * STRETCH:
+            return {
+                place.key: [(first, last, segment, [(0, len(segment.seq))]) for first, last, segment in tail]
+                for place, tail in zip(places, tails, strict=True)
+            }
+        numbered = [(place.key, *piece) for place, tail in zip(places, tails, strict=True) for piece in tail]
+        known = {(key, first, -1 - at): segment for at, (key, first, _, segment) in enumerate(numbered)}
+        with self._lock:
+            kept = self._tail
+        made_of = list(known.values())
+        if kept is None or [*map(id, kept[0])] != [*map(id, made_of)]:
+            kept = (made_of, Tail.of(known, MOST))
+            with self._lock:
+                self._tail = kept
+        chosen: dict[tuple[int, int], set[int]] = {}
+        for asked in questions:
+            for key, first, number in kept[1].best(asked, scope.since, scope.until, most // len(questions)):
+                chosen.setdefault((key, first), set()).add(number)
+        found: dict[int, list[Cut]] = {place.key: [] for place in places}
+        for key, first, last, segment in numbered:
+            if (key, first) in chosen:
+                found[key].append((first, last, segment, cut(segment, chosen[key, first], MOST)))
+        return found
 
     def _looker(self, database: Database) -> Looker | None:
         if not database.backend.nominates:
@@ -149,46 +191,6 @@ class Nominator:
             if self._look is None:
                 self._look = ByFullText() if isinstance(database.backend, Sqlite) else ByPassages(self._maker)
             return self._look
-
-    def _joined(
-        self,
-        places: Sequence[Place],
-        tails: Sequence[Sequence[Piece]],
-        found: Mapping[Block, Segment],
-        chosen: Mapping[Block, Iterable[int]],
-        corpus: Corpus,
-        most: int,
-    ) -> Corpus:
-        """Stretches of blocks, and what is in no block yet, as a corpus for one question."""
-        import numpy as np
-
-        from infold.recall.nominees import cut
-        from infold.recall.segment import Segment
-
-        pieces: dict[int, list[tuple[int, int, Segment, list[tuple[int, int]]]]] = {}
-        for block, segment in found.items():
-            first, edges = block[1], cut(segment, chosen[block], most)
-            pieces.setdefault(block[0], []).append((first, first + BLOCK - 1, segment, edges))
-        parts: list[tuple[Segment, list[tuple[int, int]]]] = []
-        chats: list[int] = []
-        apart: list[int] = []
-        size = 0
-        for place, tail in zip(places, tails, strict=True):
-            known = pieces.get(place.key, [])
-            known += [(first, last, segment, [(0, len(segment.seq))]) for first, last, segment in tail]
-            before, ends = size, -1
-            for first, last, segment, edges in sorted(known, key=lambda piece: piece[0]):
-                parts.append((segment, edges))
-                for start, end in edges:
-                    begins = int(segment.seq[start]) if start else first
-                    if begins != ends + 1:
-                        apart.append(size)
-                    size += end - start
-                    ends = int(segment.seq[end - 1]) if end < len(segment.seq) else last
-            chats += [place.key] * (size - before)
-        if parts:
-            corpus.extend(Segment.joined(parts), np.array(chats, np.int64), apart=apart)
-        return corpus
 
     def _blocks(
         self,
@@ -249,3 +251,29 @@ class Nominator:
             while size > _KEPT and len(self._tails) > 1:
                 size -= self._tails.popitem(last=False)[1].size
         return [piece for part in parts.values() for piece in part]
+
+
+def _joined(pieces: Mapping[int, Sequence[Cut]], corpus: Corpus) -> Corpus:
+    """A corpus with pieces of chats in it."""
+    import numpy as np
+
+    from infold.recall.segment import Segment
+
+    parts: list[tuple[Segment, list[tuple[int, int]]]] = []
+    chats: list[int] = []
+    apart: list[int] = []
+    size = 0
+    for key, cuts in pieces.items():
+        before, ends = size, -1
+        for first, last, segment, edges in sorted(cuts, key=lambda one: one[0]):
+            parts.append((segment, edges))
+            for start, end in edges:
+                begins = int(segment.seq[start]) if start else first
+                if begins != ends + 1:
+                    apart.append(size)
+                size += end - start
+                ends = int(segment.seq[end - 1]) if end < len(segment.seq) else last
+        chats += [key] * (size - before)
+    if parts:
+        corpus.extend(Segment.joined(parts), np.array(chats, np.int64), apart=apart)
+    return corpus

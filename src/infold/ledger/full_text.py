@@ -91,8 +91,8 @@ def take(connection: Any, key: int, first: int = 0, last: int = _LATEST) -> None
         _rebuild_after(error, connection, {block for block, *_ in gone})
 
 
-def copy(connection: Any, key: int) -> None:
-    """Keep the words of all blocks of a chat, which were copied from another one's."""
+def put_all(connection: Any, key: int) -> None:
+    """Keep the words of all blocks of a chat."""
     from infold.recall.segment import Segment
 
     for *whose, data in _between(connection, of=key, first=0, last=_LATEST).fetchall():

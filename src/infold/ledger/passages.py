@@ -159,11 +159,16 @@ def take(connection: Connection, key: int, first: int = 0, last: int = 1 << 62) 
         full_text.take(connection, key, first, last)
 
 
+def again(connection: Connection, key: int) -> None:
+    """Keep what belongs to the blocks of a chat, after it was taken."""
+    if _is_file(connection) and connection.full_text:
+        full_text.put_all(connection, key)
+
+
 def copy(connection: Connection, key: int, to: int) -> None:
     """Give the blocks of a chat that were copied from another one what belongs to them."""
     if _is_file(connection):
-        if connection.full_text:
-            full_text.copy(connection, to)
+        again(connection, to)
         return
     there, schema = _columns(connection)
     if there:

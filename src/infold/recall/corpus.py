@@ -110,7 +110,7 @@ class Corpus:
         size, at = len(found.seq), found.at
         gaps = np.flatnonzero(np.diff(at) >= GAP) + 1
         if apart:
-            gaps = np.union1d(gaps, [place for place in apart if place])
+            gaps = np.union1d(gaps, np.array([place for place in apart if place], np.int64))
         goes_on = (
             self.size > 0
             and 0 not in apart

@@ -10,13 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from infold.recall.corpus import COARSE
-from infold.recall.nominees import Nominees, chosen, length, near_words, shares
+from infold.recall.nominees import Nominees, Stretch, chosen, length, near_words, shares
 from infold.recall.query import Asked
 from infold.recall.segment import Segment
 from infold.recall.signals import named_times, spread
 from infold.recall.vectors import unit
 
 _AT_ONCE = 4096
+_NOTHING = np.zeros(0, np.int64)
 Block = tuple[int, int, int]
 """A block: its chat, its first position and its key."""
 
@@ -126,6 +127,37 @@ class Sketch:
         at = np.minimum(np.searchsorted(self.rows, rows), len(self.rows) - 1)
         found: NDArray[np.int64] = self.places[at[self.rows[at] == rows]]
         return found
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Tail:
+    """A sketch of what is in no block and no full text yet, with its words."""
+
+    sketch: Sketch
+    terms: NDArray[np.uint32]
+    """In order."""
+    rows: NDArray[np.int64]
+    """Of which stretches each of `terms` is."""
+
+    @classmethod
+    def of(cls, pieces: Mapping[Block, Segment], most: int) -> Tail:
+        """One of some pieces, given as if they were blocks."""
+        terms = np.concatenate([*(found.terms for found in pieces.values()), np.zeros(0, np.uint32)])
+        rows = [
+            np.repeat(key * most + np.arange(len(found.seq)) // length(found, most), found.count)
+            for (_, _, key), found in pieces.items()
+        ]
+        order = np.argsort(terms, kind="stable")
+        return cls(Sketch.empty().with_blocks(pieces, most), terms[order], np.concatenate([*rows, _NOTHING])[order])
+
+    def best(self, asked: Asked, since: int | None, until: int | None, most: int) -> list[Stretch]:
+        """The stretches that promise most."""
+        held = [np.concatenate([_NOTHING, *map(self._having, numbers)]) for *_, numbers in sought(asked)]
+        return self.sketch.best(asked, held, since, until, most).stretches
+
+    def _having(self, number: int) -> NDArray[np.int64]:
+        first, last = (np.searchsorted(self.terms, np.uint32(number), side) for side in ("left", "right"))
+        return self.rows[first:last]
 
 
 def sought(asked: Asked) -> list[tuple[int, float, list[int]]]:
