@@ -157,6 +157,20 @@ def test_A9_two_processes_with_full_text_answer_alike(filled: Path) -> None:
         assert shown(second.user("ann").recall(PLANTED[7][1], limit=30)) == expected
 
 
+def test_A9_it_does_not_matter_when_messages_were_laid_out(changed: Path) -> None:
+    """One that searched after every message, and one that comes later."""
+    question = "Where is the schooner?"
+    with opened(at(changed)) as first:
+        chat = first.chat("two")
+        for number in range(40):
+            texts = [f"The schooner left harbour {number}.", "  ", f"Cargo {number} is wool."]
+            chat.add([user(texts[number % 3], created_at=START + 8 * DAY + number)])
+            expected = shown(first.user("ann").recall(question, limit=60, kinds=["message"]))
+        with opened(at(changed)) as second:
+            assert shown(second.user("ann").recall(question, limit=60, kinds=["message"])) == expected
+        assert loaded(first) == 0
+
+
 def test_D8_what_others_write_changes_no_order(changed: Path) -> None:
     questions = [question for _, question in PLANTED[:8]]
     with opened(at(changed)) as memory:

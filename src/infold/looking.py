@@ -143,7 +143,7 @@ class ByFullText:
         epochs = {place.key: place.epoch for place in site.places}
         wanted = {(place.key, first, key) for place in site.places for first, key in place.blocks.items()}
         with self._lock:
-            then, sketch = self._sketches.pop(of, ({}, Sketch.empty()))
+            then, sketch = self._sketches.get(of) or ({}, Sketch.empty())
         if not sketch.blocks <= wanted or any(epochs.get(key) != epoch for key, epoch in then.items()):
             sketch = Sketch.empty()
         new = sorted(wanted - sketch.blocks)
@@ -154,6 +154,7 @@ class ByFullText:
                 raise full_text.DamagedError
         with self._lock:
             self._sketches[of] = (epochs, sketch)
+            self._sketches.move_to_end(of)
             while len(self._sketches) > 1 and sum(len(one.at) for _, one in self._sketches.values()) > _SKETCHED:
                 self._sketches.popitem(last=False)
         return sketch

@@ -41,11 +41,11 @@ class _Tail:
     """What of a chat is in no block yet, by the positions at which its blocks will begin."""
 
     epoch: int
-    parts: dict[int, tuple[Piece, ...]] = field(default_factory=dict)
+    parts: dict[int, Piece] = field(default_factory=dict)
 
     @property
     def size(self) -> int:
-        return sum(last - first + 1 for part in self.parts.values() for first, last, _ in part)
+        return sum(last - first + 1 for first, last, _ in self.parts.values())
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,39 +218,42 @@ class Nominator:
                 self._read.popitem(last=False)
         return {block: segment for block, segment in known.items() if segment is not None}
 
-    def _unread(
-        self, connection: Connection, place: Place
-    ) -> tuple[dict[int, tuple[Piece, ...]], dict[int, list[Message]]]:
+    def _unread(self, connection: Connection, place: Place) -> tuple[dict[int, Piece], dict[int, list[Message]]]:
         """Of what is in no block, by where its block will begin: what is laid out already, and the other messages."""
         with self._lock:
             tail = self._tails.get(place.key)
             kept = dict(tail.parts) if tail and tail.epoch == place.epoch else {}
         made = place.blocks
-        parts: dict[int, tuple[Piece, ...]] = {}
+        parts: dict[int, Piece] = {}
         fresh: dict[int, list[Message]] = {}
         for start in range(1, place.last + 1, BLOCK):
             if start in made:
                 continue
             end = min(start + BLOCK - 1, place.last)
-            parts[start] = kept.get(start, ())
-            upto = parts[start][-1][1] if parts[start] else start - 1
+            if start in kept:
+                parts[start] = kept[start]
+            upto = kept[start][1] if start in kept else start - 1
             if upto < end:
                 fresh[start] = store.messages_between(connection, place.key, upto + 1, end)
         return parts, fresh
 
-    def _laid_out(
-        self, place: Place, parts: dict[int, tuple[Piece, ...]], fresh: dict[int, list[Message]]
-    ) -> list[Piece]:
+    def _laid_out(self, place: Place, parts: dict[int, Piece], fresh: dict[int, list[Message]]) -> list[Piece]:
+        from infold.recall.segment import Segment
+
         for start, messages in fresh.items():
             if messages:
-                parts[start] += ((messages[0].seq, messages[-1].seq, self._segment(messages)),)
+                segment = self._segment(messages)
+                if start in parts:  # as one, so that it does not matter when each was laid out
+                    known = parts[start][2]
+                    segment = Segment.joined([(one, [(0, len(one.seq))]) for one in (known, segment)])
+                parts[start] = (start, messages[-1].seq, segment)
         with self._lock:
             self._tails[place.key] = _Tail(place.epoch, parts)
             self._tails.move_to_end(place.key)
             size = sum(tail.size for tail in self._tails.values()) if fresh else 0
             while size > _KEPT and len(self._tails) > 1:
                 size -= self._tails.popitem(last=False)[1].size
-        return [piece for part in parts.values() for piece in part]
+        return [parts[start] for start in sorted(parts)]
 
 
 def _joined(pieces: Mapping[int, Sequence[Cut]], corpus: Corpus) -> Corpus:
