@@ -197,7 +197,12 @@ class Sqlite:
                 connection.execute(f"PRAGMA {name}").fetchone()[0]
                 for name in ("journal_mode", "page_count", "page_size")
             )
-        return f"{pages * size / 1e6:.1f} MB, journal {mode}"
+        lacking = (
+            ""
+            if self.nominates
+            else ", without full text (this build of SQLite, or the one it was made with, has no FTS5)"
+        )
+        return f"{pages * size / 1e6:.1f} MB, journal {mode}{lacking}"
 
     def close(self) -> None:
         with self.lock:
