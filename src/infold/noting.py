@@ -8,6 +8,7 @@ from infold import entities, facts
 from infold.folding.across import REACH, Earlier, extract_each
 from infold.folding.extractive import extract
 from infold.folding.likeness import alike, words
+from infold.folding.overturning import Claim
 from infold.items import Candidate, Item
 from infold.ledger import derived, mentions, store
 from infold.ledger.erasure import delete_mentions_at
@@ -33,7 +34,10 @@ def _read(connection: Connection, key: int, messages: Sequence[Message]) -> Iter
 
 def read_ahead(message: Message, chat: str) -> None:
     """Read a message now, so that a fold, the bridge or the gate finds it read."""
-    entities.read(message, extract(message), chat)
+    found = extract(message)
+    entities.read(message, found, chat)
+    for candidate in found:
+        Claim.of(candidate)  # most of what a fold asks of it, and remembers
 
 
 def note(connection: Connection, key: int, chat: str, messages: Sequence[Message]) -> None:

@@ -87,7 +87,7 @@ def read(message: Message, candidates: Sequence[Candidate], chat: str) -> list[M
     return [*_read.get((key, *candidates), make)]
 
 
-_read: Once[tuple[Mention, ...]] = Once(8192)
+_read: Once[tuple[Mention, ...]] = Once(4096)
 
 
 class _Reader:

@@ -40,6 +40,7 @@ class Entities:
         self._unspaced: set[str] = set()
         """Those whose names may stand within a word."""
         self._ages: dict[str, tuple[float, float, int]] = {}
+        self._lines: dict[str, str] = {}
         self.change(entities)
 
     def change(self, entities: Iterable[Entity], gone: Iterable[str] = ()) -> None:
@@ -47,6 +48,7 @@ class Entities:
         with self._lock:
             self.version += 1
             self._ages.clear()
+            self._lines.clear()
             for id in gone:
                 self._take_out(id)
             for entity in entities:
@@ -64,8 +66,13 @@ class Entities:
     def line(self, entity: Entity) -> str:
         """One line for a prompt."""
         with self._lock:
-            names = {id: self._all[id].name for id in entity.links if id in self._all}
-        return line(entity, names)
+            kept = self._lines.get(entity.id) if self._all.get(entity.id) is entity else None
+            if kept is not None:
+                return kept
+            written = line(entity, {id: self._all[id].name for id in entity.links if id in self._all})
+            if self._all.get(entity.id) is entity:
+                self._lines[entity.id] = written
+        return written
 
     def relevant(self, query: str, limit: int) -> list[tuple[Entity, float]]:
         """See `relevant`."""

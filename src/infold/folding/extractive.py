@@ -68,7 +68,7 @@ def extract(message: Message) -> list[Candidate]:
     return [*_read.get(key, lambda: tuple(_extract(message)))]
 
 
-_read: Once[tuple[Candidate, ...]] = Once(8192)
+_read: Once[tuple[Candidate, ...]] = Once(4096)
 
 
 def _extract(message: Message) -> list[Candidate]:

@@ -145,7 +145,7 @@ def about(text: str) -> str:
     return next(iter(topics(text)), "")
 
 
-@functools.lru_cache(maxsize=2048)
+@functools.lru_cache(maxsize=4096)
 def topics(text: str) -> tuple[str, ...]:
     """What a decision may be about, likeliest first."""
     every = [match for pattern in _TOPICS for match in pattern.finditer(text)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,7 @@ LONGEST = 64
 """A session of more passages is cut: chats that never pause still have neighbourhoods."""
 COARSE = 64
 """Numbers of a vector that a first look over a long chat takes: the first ones carry most."""
-_AS_FLOATS = 16384  # so many vectors are kept ready for use, at four times the memory
+_AS_FLOATS = range(1024, 16385)  # so many vectors are kept ready for use, at four times the memory: few need not be
 _AT_ONCE = 8192
 _MEASURES = ("common", "length", "window")
 """How near a passage's vector is to the middle; its length once the middle is taken off, and that of its window: a passage
@@ -79,12 +79,7 @@ class Corpus:
             "count": found.count.astype(np.float32),
             "vector": found.vectors,
             "scale": scale,
-            "coarse": unit(vectors[:, :COARSE]),
         }
-        if self.size + size <= _AS_FLOATS and ("floats" in self._columns or not self.size):
-            new["floats"] = vectors * scale[:, None]
-        else:
-            self._columns.pop("floats", None)
         for name, values in new.items():
             column = self._columns.get(name)
             if column is None:
@@ -237,11 +232,25 @@ class Corpus:
 
     def vectors(self, places: slice | Numbers) -> Floats:
         """The vectors of some passages, of length 1."""
-        found: Floats
-        if "floats" in self._columns:
-            found = self["floats"][places]
-        else:
-            found = np.multiply(self["vector"][places], self["scale"][places, None], dtype=np.float32)
+        if self.size in _AS_FLOATS:
+            return self._made("floats", _floats)[places]
+        self._columns.pop("floats", None)
+        return _floats(self["vector"][places], self["scale"][places])
+
+    @property
+    def coarse(self) -> Floats:
+        """The beginnings of all vectors, of length 1."""
+        return self._made("coarse", _coarse)
+
+    def _made(self, name: str, make: Callable[[NDArray[np.int8], Floats], Floats]) -> Floats:
+        """A column that is made of vectors when it is needed, and grows with them."""
+        known = len(self._columns[name].values) if name in self._columns else 0
+        if known < self.size:
+            made = make(self["vector"][known:], self["scale"][known:])
+            if name not in self._columns:
+                self._columns[name] = _Column(made.dtype, made.shape[1:])
+            self._columns[name].add(made)
+        found: Floats = self[name]
         return found
 
     @property
@@ -344,6 +353,15 @@ class Pool(Neighbours):
 def distinct(held: NDArray[np.int32]) -> int:
     """How many different numbers there are among rising ones."""
     return int(np.count_nonzero(held[1:] != held[:-1])) + 1 if len(held) else 0
+
+
+def _floats(vectors: NDArray[np.int8], scale: Floats) -> Floats:
+    found: Floats = np.multiply(vectors, scale[:, None], dtype=np.float32)
+    return found
+
+
+def _coarse(vectors: NDArray[np.int8], _: Floats) -> Floats:
+    return unit(vectors[:, :COARSE].astype(np.float32))
 
 
 class _Column:

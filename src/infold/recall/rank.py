@@ -101,7 +101,7 @@ def _promising(corpus: Corpus, asked: Asked, allowed: Allowed | None) -> Pool:
     for at, places in enumerate(held):
         near[at, places] = 1
         together[session[places[np.append(True, places[1:] != places[:-1])]] if len(places) else []] += share[at]
-    coarse: NDArray[Any] = corpus["coarse"] @ unit(asked.vector[:COARSE])
+    coarse: NDArray[Any] = corpus.coarse @ unit(asked.vector[:COARSE])
     time, told = named_times(asked.query.times, corpus["at"], firsts, session)
     chosen = np.array([name in asked.query.speakers for name in corpus.speakers], np.float32)[corpus["speaker"]]
     total = 6 * (share.astype(np.float32) @ near) + spread(coarse) + chosen + time + told / 4
