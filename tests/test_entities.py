@@ -329,6 +329,21 @@ def test_E8_relevance_is_bounded_and_deterministic(found: list[Mention], query: 
     assert keys == sorted(keys)
 
 
+def test_E8_a_line_follows_what_it_names() -> None:
+    anna = resolve([Mention("person", "Anna", at=1)])[0]
+    task = replace(resolve([Mention("task", "Send the report", at=2)])[0], links=(anna.id,))
+    known = Entities([anna, task])
+    assert "with Anna" in known.line(task)
+    assert known.line(task) == known.line(task)
+    known.change([replace(anna, name="Anna Vogel")])
+    assert "with Anna Vogel" in known.line(task)
+    known.change([], gone=[anna.id])
+    assert "Anna" not in known.line(task)
+    stranger = replace(task, name="Call the bank")  # not the one that is known
+    assert "Call the bank" in known.line(stranger)
+    assert "Send the report" in known.line(task)
+
+
 def test_E8_a_line_shows_what_matters() -> None:
     names = {str(at): f"n{at}" for at in range(8)}
     one = Entity("x", "task", "Send\nit", "open", "2026-11-20", "Tom", tuple(map(str, range(9))), 0, 0, 1, ())
