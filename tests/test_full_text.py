@@ -16,7 +16,7 @@ import pytest
 from infold.branching import branch
 from infold.embedders import chosen
 from infold.errors import DatabaseFullError
-from infold.ledger import full_text, jobs
+from infold.ledger import full_text, jobs, store
 from infold.ledger.derived import BLOCK
 from infold.recall.nominees import STRETCH, cut
 from infold.recall.segment import Said, Segment, segment
@@ -245,6 +245,19 @@ def test_F6_no_word_is_left_in_the_file(changed: Path) -> None:
             full_text.rebuild(connection)
         assert memory.database.scrub()
     assert [block for _, block in rows(changed, stored)] == [block for _, block in left]
+
+
+def test_F6_a_block_that_two_processes_make_has_its_rows_once(changed: Path) -> None:
+    stored = "SELECT count(*), sum(length(block)) FROM recall_words_data"
+    with opened(at(changed)) as first:
+        before = rows(changed, stored)
+        with first.database.read() as connection:
+            key = connection.execute("SELECT key FROM chats WHERE id = 'two'").fetchone()[0]
+            said = store.messages_between(connection, key, 1, BLOCK)
+        with first.database.write() as connection:
+            first.recaller._put(connection, key, 1, first.recaller._segment(said))
+    assert rows(changed, stored) == before
+    exactly(changed)
 
 
 def test_F6_a_branch_has_rows_of_its_own(changed: Path) -> None:

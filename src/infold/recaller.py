@@ -288,8 +288,8 @@ class Recaller:
                 full_text.rebuild(connection)
 
     def _put(self, connection: Connection, key: int, first: int, made: Segment) -> None:
-        derived.put_block(connection, key, first, self.maker, made.to_bytes())
-        passages.put(connection, key, first, made)
+        if derived.put_block(connection, key, first, self.maker, made.to_bytes()):
+            passages.put(connection, key, first, made)
 
     # Searching -----------------------------------------------------------------------------------------
 

@@ -279,14 +279,15 @@ Place = tuple[int, int, int]
 """A chat, its epoch and its newest position."""
 
 
-def put_block(connection: Connection, key: int, first: int, maker: str, data: bytes) -> None:
-    """Keep a block, in place of one that was made otherwise."""
+def put_block(connection: Connection, key: int, first: int, maker: str, data: bytes) -> bool:
+    """Keep a block, in place of one that was made otherwise; False where it is there already."""
     known = _block_at(connection, of=key, first=first).fetchone()
     if known is not None:
         if known[0] == maker:
-            return
+            return False
         drop_block(connection, key, first)
     _insert_block(connection, chat=key, first_seq=first, maker=maker, data=data)
+    return True
 
 
 def drop_block(connection: Connection, key: int, first: int) -> None:
