@@ -111,6 +111,13 @@ class Knowledge:
                     del some[kept]
             self._lists.clear()
 
+    def release(self, key: int) -> None:
+        """Keep nothing of a chat alone."""
+        with self._lock:
+            for some in (self._kept, self._followed):
+                for of in [one for one in some if one[1] == key]:
+                    del some[of]
+
     def listed(self, of: tuple[object, ...], key: Any, make: Callable[[], list[T]]) -> list[T]:
         """A list that depends on these very objects and a key alone, made once."""
         which = tuple(map(id, of))

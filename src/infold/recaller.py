@@ -133,6 +133,12 @@ class Recaller:
             self.nominator.forget(key)
         self.rarity.forget(key)
 
+    def release(self, key: int) -> None:
+        """Keep nothing of a chat in memory that nobody uses; it is read again when somebody does."""
+        with self._lock:
+            self._chats.pop(key, None)
+        self.rarity.forget(key)
+
     # The index -----------------------------------------------------------------------------------------
 
     def index(self, key: int) -> None:

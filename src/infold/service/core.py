@@ -161,11 +161,15 @@ class Service:
     def keep_chat(self, tenant: str, chat: Chat) -> None:
         """Remember an open chat: opening one costs several reads."""
         now = time.monotonic()
+        idle: list[Chat] = []
         with self._lock:
             self._chats.pop((tenant, chat.id), None)
             self._chats[tenant, chat.id] = (chat, now)
             while len(self._chats) > _MOST_CHATS or next(iter(self._chats.values()))[1] < now - _IDLE:
-                self._chats.popitem(last=False)
+                idle.append(self._chats.popitem(last=False)[1][0])
+        for one in idle:  # what was made of it is made again when it is used again
+            self.memory.recaller.release(one.key)
+            self.memory.knowledge.release(one.key)
 
     def drop_chat(self, tenant: str, id: str) -> None:
         """Forget an open chat; it was deleted."""

@@ -1,0 +1,36 @@
+"""What a server keeps in memory of chats that nobody uses any more."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from infold import Memory
+from infold.service import core
+from infold.service.settings import ServiceSettings
+from tests.test_recall import QUESTIONS, chatter, needles, small
+from tests.test_recall_postgres import shown
+
+
+def test_E7_nothing_is_kept_of_a_chat_that_nobody_uses(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(core, "_MOST_CHATS", 1)
+    url = f"sqlite:///{tmp_path / 'chats.db'}"
+    service = core.Service(ServiceSettings(database=url))
+    with Memory(url) as memory:
+        service.memory = memory
+        chats = [memory.chat(name, config=small()) for name in ("used", "idle")]
+        for chat in chats:
+            chat.add([*needles(), *chatter(0, 100)])
+        memory.settle()
+        found = [shown(chats[0].recall(question)) for question in QUESTIONS[:3]]
+        chats[1].recall(QUESTIONS[0])
+        assert chats[1].facts
+        assert set(memory.recaller._chats) == {chat.key for chat in chats}
+        service.keep_chat("", chats[1])
+        service.keep_chat("", chats[0])
+        assert set(memory.recaller._chats) == {chats[0].key}
+        assert not [of for of in memory.knowledge._kept if of[1] == chats[1].key]
+        service.keep_chat("", chats[1])
+        assert not memory.recaller._chats
+        assert [shown(chats[0].recall(question)) for question in QUESTIONS[:3]] == found
