@@ -119,11 +119,12 @@ class Nominator:
         from infold.recall.nominees import cut
         from infold.recall.query import read
 
+        large = looker.large if self.large is None else self.large
         with database.read() as connection:
+            if passages.size(connection, wanted.scope) <= large:
+                return None
             places = passages.places(connection, self._maker, wanted.scope)
-            if places is None or BLOCK * sum(len(place.blocks) for place in places) <= (
-                looker.large if self.large is None else self.large
-            ):
+            if places is None or BLOCK * sum(len(place.blocks) for place in places) <= large:
                 return None
             epochs = {place.key: place.epoch for place in places}
             reading = functools.partial(self._blocks, epochs, mended)

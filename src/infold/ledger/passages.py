@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeGuard
 
-from sqlalchemy import and_, bindparam, select
+from sqlalchemy import and_, bindparam, func, select
 
 from infold.ledger import full_text
 from infold.ledger.query import Connection, Query
@@ -60,6 +60,9 @@ _places = (
 )
 _of_chat = Query(_places.where(chats.c.key == P("of")))
 _of_user = Query(_places.where(chats.c.tenant == P("tenant"), chats.c.user == P("of")))
+_size = select(func.coalesce(func.sum(chats.c.last_seq), 0))
+_size_of_chat = Query(_size.where(chats.c.key == P("of")))
+_size_of_user = Query(_size.where(chats.c.tenant == P("tenant"), chats.c.user == P("of")))
 _data = Query(
     select(recall_blocks.c.data).where(
         recall_blocks.c.chat == P("of"), recall_blocks.c.first_seq == P("first"), recall_blocks.c.maker == P("maker")
@@ -173,6 +176,12 @@ def copy(connection: Connection, key: int, to: int) -> None:
     there, schema = _columns(connection)
     if there:
         _run(connection, _COPY.format(column=", vector" if schema else ""), {"of": key, "to": to})
+
+
+def size(connection: Connection, scope: Scope) -> int:
+    """Messages of a chat, or of all chats of a user."""
+    query, of = (_size_of_chat, scope.chat) if scope.chat is not None else (_size_of_user, scope.user)
+    return int(query(connection, of=of).fetchone()[0])
 
 
 def places(connection: Connection, maker: str, scope: Scope) -> list[Place] | None:
