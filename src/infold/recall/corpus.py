@@ -18,7 +18,7 @@ LONGEST = 64
 """A session of more passages is cut: chats that never pause still have neighbourhoods."""
 COARSE = 64
 """Numbers of a vector that a first look over a long chat takes: the first ones carry most."""
-_AS_FLOATS = range(1024, 16385)  # so many vectors are kept ready for use, at four times the memory: few need not be
+_AS_FLOATS = range(4096, 16385)  # so many vectors are kept ready for use, at four times the memory: few need not be
 _AT_ONCE = 8192
 _MEASURES = ("common", "length", "window")
 """How near a passage's vector is to the middle; its length once the middle is taken off, and that of its window: a passage
