@@ -6,6 +6,7 @@ import math
 import os
 import socket
 import sys
+from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -24,6 +25,9 @@ from infold.service.settings import FILE, ServiceSettings
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
+
+
+_ARENAS = -8  # M_ARENA_MAX of glibc's malloc.h
 
 
 def _option(help: str, *names: str) -> Any:
@@ -62,6 +66,7 @@ def serve(
 ) -> None:
     """Serve the HTTP API, and the proxy where there is an upstream. `infold config` shows all settings."""
     _calculate_alone()
+    _share_memory()
     settings = ServiceSettings.resolve(
         config=config, host=host, port=port, database=database, upstream=upstream, model=model, preset=preset,
         anthropic_upstream=anthropic_upstream, context_window=context_window, workers=workers,
@@ -95,6 +100,7 @@ def worker(
 ) -> None:
     """Do the folding and the retention of a service, beside `infold serve`; as many of these as are needed."""
     _calculate_alone()
+    _share_memory()
     settings = ServiceSettings.resolve(
         config=config, database=database, model=model, log_level=log_level, log_format=log_format
     )
@@ -155,6 +161,14 @@ def _calculate_alone() -> None:
     sys.setswitchinterval(0.0005)
     for name, value in (("OPENBLAS_NUM_THREADS", "1"), ("TOKENIZERS_PARALLELISM", "false")):
         os.environ.setdefault(name, value)  # read when numpy and the embedder are loaded
+
+
+def _share_memory() -> None:
+    """Threads shall not keep memory that they have freed to themselves: of many, that is tens of megabytes. Only glibc does."""
+    import ctypes
+
+    with suppress(AttributeError, OSError, TypeError):
+        ctypes.CDLL(None).mallopt(_ARENAS, 2)
 
 
 def _listening(settings: ServiceSettings) -> socket.socket:
