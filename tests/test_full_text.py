@@ -21,9 +21,10 @@ from infold.ledger.derived import BLOCK
 from infold.recall.nominees import STRETCH, cut
 from infold.recall.segment import Said, Segment, segment
 from infold.recall.words import term
+from tests import test_recall_postgres as large
 from tests.conftest import START, user
 from tests.test_recall import DAY, SAID, chatter, small
-from tests.test_recall_postgres import LARGE, PLANTED, fill, loaded, opened, shown
+from tests.test_recall_postgres import PLANTED, fill, loaded, opened, shown
 
 Instances = Counter[tuple[int, str]]
 
@@ -80,81 +81,37 @@ def exactly(path: Path) -> None:
     assert not found or set(found.values()) == {1}
 
 
-# What is found -------------------------------------------------------------------------------------------
+# What is found, as on PostgreSQL ------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("whose", ["user", "chat"])
 def test_D8_full_text_nominates_what_a_search_of_everything_finds(filled: Path, whose: str) -> None:
-    asked = [(question, text) for text, question in PLANTED]
-    found: list[list[set[str]]] = []
-    for large in (LARGE, 1 << 40):
-        with opened(at(filled)) as memory:
-            memory.recaller.nominator.large = large
-            of = memory.user("ann") if whose == "user" else memory.chat("one")
-            found.append(
-                [{hit.text for hit in of.recall(question, limit=8, kinds=["message"])} for question, _ in asked]
-            )
-            assert (loaded(memory) == 0) == (large == LARGE)
-    sought = [number for number, (_, text) in enumerate(asked) if text in found[1][number]]
-    assert len(sought) >= (36 if whose == "user" else 18)
-    assert sum(asked[number][1] in found[0][number] for number in sought) >= 0.95 * len(sought)
+    large.test_D8_what_is_nominated_is_what_a_search_of_everything_finds(at(filled), whose)
 
 
 @pytest.mark.parametrize("name", SAID)
 def test_D8_every_language_is_in_full_text(filled: Path, name: str) -> None:
-    text, question = SAID[name]
-    with opened(at(filled)) as memory:
-        for of in (memory.chat("one"), memory.user("ann")):
-            hit = of.recall(question, kinds=["message"])[0]
-            assert (hit.text, hit.chat, hit.seq) == (text, "one", list(SAID).index(name) + 1)
-        assert loaded(memory) == 0
+    large.test_D8_every_language_is_found_in_a_large_chat(at(filled), name)
 
 
 def test_D8_a_context_quotes_what_full_text_nominated(filled: Path) -> None:
-    text, question = SAID["locker"]
-    with opened(at(filled)) as memory:
-        assert text in memory.chat("one").context(question, max_tokens=1000).to("text")
-        assert loaded(memory) == 0
+    large.test_D8_a_context_of_a_large_chat_quotes_what_was_nominated(at(filled))
 
 
 def test_D8_a_question_that_shares_nothing_finds_nothing_in_full_text(filled: Path) -> None:
-    with opened(at(filled)) as memory:
-        assert memory.user("ann").recall("Xylophone zebra quagmire?", kinds=["message"]) == []
-        assert memory.user("nobody").recall("kettle", kinds=["message"]) == []
+    large.test_D8_a_question_that_shares_nothing_finds_nothing(at(filled))
 
 
 def test_D8_times_that_are_given_or_named_count_in_full_text(filled: Path) -> None:
-    question = SAID["locker"][1]
-    with opened(at(filled)) as memory:
-        ann = memory.user("ann")
-        assert ann.recall(question, kinds=["message"], until=START - 690 * DAY)[0].text == SAID["locker"][0]
-        late = ann.recall(question, kinds=["message"], since=START, limit=50)
-        assert late
-        assert all(hit.at >= START for hit in late)
-        assert ann.recall(question, kinds=["message"], until=START - 800 * DAY) == []
-        for text in ("What did I say in February 2024?", "What did I say in February?"):
-            named = ann.recall(text, kinds=["message"], limit=5)
-            assert {hit.text for hit in named} <= {text for text, _ in SAID.values()}
-            assert named
+    large.test_D8_the_time_that_is_given_or_named_counts(at(filled))
 
 
 def test_D8_what_was_just_said_is_found_beside_full_text(changed: Path) -> None:
-    with opened(at(changed)) as memory:
-        chat, ann = memory.chat("two"), memory.user("ann")
-        for ship, place in (("zeppelin", "Friedrichshafen"), ("schooner", "Lakehurst")):
-            chat.add(user(f"The {ship} is moored at {place}."))
-            assert place in ann.recall(f"Where is the {ship} moored?", kinds=["message"])[0].text
-            assert place in chat.recall(f"Where is the {ship} moored?", kinds=["message"])[0].text
-        assert loaded(memory) == 0
+    large.test_D8_what_was_just_said_is_found_in_a_large_chat(at(changed))
 
 
 def test_A9_two_processes_with_full_text_answer_alike(filled: Path) -> None:
-    """One that has searched other things before, and one that has not."""
-    with opened(at(filled)) as first, opened(at(filled)) as second:
-        for _, question in PLANTED[:6]:
-            first.user("ann").recall(question)
-        expected = shown(first.user("ann").recall(PLANTED[7][1], limit=30))
-        assert shown(second.user("ann").recall(PLANTED[7][1], limit=30)) == expected
+    large.test_A9_two_processes_answer_alike(at(filled))
 
 
 def test_A9_it_does_not_matter_when_messages_were_laid_out(changed: Path) -> None:
@@ -182,22 +139,14 @@ def test_D8_what_others_write_changes_no_order(changed: Path) -> None:
 
 
 def test_D8_users_and_tenants_never_cross_in_full_text(filled: Path) -> None:
-    secrets = {"": {"bob": "Rumpelstilzchen"}, "elsewhere": {"ann": "Quetzalcoatl"}}
-    with opened(at(filled)) as memory:
-        for tenant in ("", "elsewhere"):
-            for name in ("ann", "bob"):
-                hits = memory.tenant(tenant).user(name).recall("What is my secret word?", kinds=["message"], limit=100)
-                text = " ".join(hit.text for hit in hits)
-                for one in ("Rumpelstilzchen", "Quetzalcoatl"):
-                    assert (one in text) == (secrets[tenant].get(name) == one), (tenant, name, one)
-        assert loaded(memory) == 0
+    large.test_D8_users_and_tenants_never_cross(at(filled))
 
 
 def test_D8_users_whose_words_are_equal_stay_apart(changed: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(full_text, "of_user", lambda tenant, user: "u0")
     with opened(at(changed)) as memory, memory.database.write() as connection:
         full_text.rebuild(connection)
-    test_D8_users_and_tenants_never_cross_in_full_text(changed)
+    large.test_D8_users_and_tenants_never_cross(at(changed))
 
 
 # What is kept, and what goes -----------------------------------------------------------------------------
