@@ -283,6 +283,20 @@ def test_E7_without_full_text_everything_is_searched_in_memory(changed: Path) ->
         assert memory.user("bob").forget().clean
 
 
+def test_D7_full_text_that_cannot_be_opened_stops_nobody(changed: Path, caplog: pytest.LogCaptureFixture) -> None:
+    rows(changed, "DELETE FROM recall_words_config")
+    rows(changed, "DELETE FROM recall_words_data")
+    with caplog.at_level(logging.WARNING), opened(at(changed)) as memory:
+        chat = memory.chat("one")
+        assert chat.recall(SAID["german"][1], kinds=["message"])[0].text == SAID["german"][0]
+        chat.add(chatter(750, 900))
+        memory.settle()
+        chat.forget(chat.messages(limit=1)[0].id)
+        chat.delete()
+        assert "without full text" in memory.database.backend.describe()
+    assert "cannot be opened" in caplog.text
+
+
 def test_E7_a_file_that_may_only_be_read_is_searched_by_full_text(filled: Path) -> None:
     with opened(f"{at(filled)}?mode=ro") as memory:
         assert memory.user("ann").recall(SAID["german"][1], kinds=["message"])[0].text == SAID["german"][0]

@@ -66,8 +66,16 @@ class DamagedError(Exception):
 
 
 def is_there(connection: sqlite3.Connection) -> bool:
-    """Whether the file has the table, and this build of SQLite the module."""
-    return all(connection.execute(sql).fetchone()[0] for sql in (_TABLE, _MODULE))
+    """Whether the file has the table, and this build of SQLite the module; one that cannot even be opened is not there."""
+    if not all(connection.execute(sql).fetchone()[0] for sql in (_TABLE, _MODULE)):
+        return False
+    try:
+        connection.execute(_FIND, (of_chat(0),)).fetchone()
+    except sqlite3.DatabaseError as error:
+        if "constructor failed" in str(error):
+            log.warning("the full text of recall cannot be opened; everything is searched in memory")
+            return False
+    return True
 
 
 def put(connection: Any, key: int, first: int, found: Segment) -> None:

@@ -200,7 +200,7 @@ class Sqlite:
         lacking = (
             ""
             if self.nominates
-            else ", without full text (this build of SQLite, or the one it was made with, has no FTS5)"
+            else ", without full text (no FTS5 in this build of SQLite or the one it was made with, or it is damaged)"
         )
         return f"{pages * size / 1e6:.1f} MB, journal {mode}{lacking}"
 
