@@ -16,7 +16,7 @@ TALK = [user("one"), assistant("two"), user("three"), assistant("four"), user("f
 
 
 def caller(memory: Memory) -> Caller:
-    return Caller("chat a", "a", None, "rolling", None, memory.find)
+    return Caller("chat a", "a", None, "rolling", None, lambda name, _: memory.find(name))
 
 
 def ask(memory: Memory, whose: Caller, count: int, *end: dict[str, Any]) -> None:
@@ -44,7 +44,7 @@ def test_a_request_that_is_too_late_begins_nothing(memory: Memory, sent: int) ->
 def test_a_request_that_becomes_too_late_leaves_nothing(memory: Memory) -> None:
     ask(memory, caller(memory), 5)
 
-    def find(id: str) -> Chat | None:
+    def find(id: str, _: int | None) -> Chat | None:
         late.given_up.set()
         return memory.find(id)
 

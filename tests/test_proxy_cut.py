@@ -15,7 +15,9 @@ SAID = "The ferry leaves at nine and"
 
 
 def caller(memory: Memory, chat: str | None) -> Caller:
-    return Caller(f"chat {chat}" if chat else "key of ann", chat, None, "rolling", None, memory.find)
+    return Caller(
+        f"chat {chat}" if chat else "key of ann", chat, None, "rolling", None, lambda name, _: memory.find(name)
+    )
 
 
 def ask(memory: Memory, chat: str | None, *messages: dict[str, Any]) -> Place:

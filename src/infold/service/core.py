@@ -144,11 +144,11 @@ class Service:
         self.keep_chat(tenant, found)
         return found, False
 
-    def known_chat(self, memory: Memory, tenant: str, id: str) -> Chat | None:
-        """A chat that is there at this moment; None where there is none."""
+    def known_chat(self, memory: Memory, tenant: str, id: str, key: int | None = None) -> Chat | None:
+        """A chat that is there at this moment, as whoever has just read its key knows it is; None where there is none."""
         try:
             chat, cached = self.find_chat(memory, tenant, id)
-            if cached:
+            if cached and chat.key != key:
                 with chat.reading():  # it may have been deleted since it was opened
                     pass
             return chat

@@ -228,8 +228,8 @@ class Proxy:
             scope = f"key {hashlib.sha256(whose.encode()).hexdigest()}"
         tenant = principal.tenant
 
-        def find(id: str) -> Chat | None:
-            return service.known_chat(service.memory.tenant(tenant), tenant, id)
+        def find(id: str, key: int | None) -> Chat | None:
+            return service.known_chat(service.memory.tenant(tenant), tenant, id, key)
 
         return Caller(scope, chat, user, service.settings.preset, service.settings.context_window, find, given_up)
 

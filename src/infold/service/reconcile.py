@@ -51,8 +51,8 @@ class Caller:
     user: str | None
     preset: str
     context_window: int | None
-    find: Callable[[str], Chat | None]
-    """Opens a chat that is there."""
+    find: Callable[[str, int | None], Chat | None]
+    """Opens a chat that is there, by its name, and its key where that was read just now."""
     given_up: threading.Event = field(default_factory=threading.Event)
     """Set when nobody waits any more: what comes too late to be added as it is must not become a branch."""
 
@@ -232,7 +232,7 @@ def _located(memory: Memory, caller: Caller, asked: Asked) -> _Found:
     if len(going_on) > 1 and caller.chat is None:  # the same words in several chats: which one is meant cannot be told
         return _Found(_created(memory, caller, None), 0, 0, new=True)
     best = going_on[0] if going_on else max(matches, key=lambda match: (match.sent, -match.key))
-    return _Found(_open(caller, best.id), best.seq, best.sent, fork=not best.ends, digest=best.digest)
+    return _Found(_open(caller, best.id, best.key), best.seq, best.sent, fork=not best.ends, digest=best.digest)
 
 
 def _beginning(memory: Memory, chat: Chat, messages: Sequence[Message]) -> _Found:
@@ -357,11 +357,11 @@ def _digest_at(connection: Connection, chat: Chat, scope: str, seq: int) -> byte
 
 
 def _named(caller: Caller) -> Chat | None:
-    return _checked(caller.find(caller.chat), caller) if caller.chat is not None else None
+    return _checked(caller.find(caller.chat, None), caller) if caller.chat is not None else None
 
 
-def _open(caller: Caller, id: str) -> Chat:
-    chat = _checked(caller.find(id), caller)
+def _open(caller: Caller, id: str, key: int) -> Chat:
+    chat = _checked(caller.find(id, key), caller)
     if chat is None:
         raise MovedOnError(f"chat {id!r} was deleted")
     return chat

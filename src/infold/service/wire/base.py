@@ -96,7 +96,16 @@ def parsed(values: Iterable[Mapping[str, Any]]) -> tuple[Message, ...]:
     return tuple(found)
 
 
+def is_text(value: Any) -> bool:
+    """Whether a message is a role and a text, and nothing more."""
+    return (
+        type(value) is dict and len(value) == 2 and type(value.get("content")) is str and type(value.get("role")) is str
+    )
+
+
 def _parsed(value: Mapping[str, Any]) -> Sequence[Message]:
+    if is_text(value) and len(value["content"]) <= _SHORT:
+        return _parsed_text(value["role"], value["content"])
     try:
         packed = marshal.dumps(cast(Any, value))
     except ValueError:  # not what JSON gives
@@ -105,8 +114,14 @@ def _parsed(value: Mapping[str, Any]) -> Sequence[Message]:
 
 
 @functools.lru_cache(maxsize=8192)
-def _parsed_before(packed: bytes) -> Sequence[Message]:
+def _parsed_text(role: str, content: str) -> Sequence[Message]:
     """What a client sends again with every request is read once."""
+    return _without_ids({"role": role, "content": content})
+
+
+@functools.lru_cache(maxsize=8192)
+def _parsed_before(packed: bytes) -> Sequence[Message]:
+    """The same for messages that are more than a text."""
     return _without_ids(marshal.loads(packed))  # noqa: S302  it was packed here
 
 

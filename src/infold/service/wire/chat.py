@@ -15,6 +15,7 @@ from infold.service.wire.base import (
     Wire,
     checked,
     is_object,
+    is_text,
     listed,
     loaded,
     own_messages,
@@ -74,7 +75,7 @@ class ChatApi:
 
 def _resent(value: Any) -> Any:
     """A message as a chat takes it: a reply that said nothing comes back without content."""
-    if not isinstance(value, Mapping):
+    if is_text(value) or not isinstance(value, Mapping):
         return value
     found = {key: inner for key, inner in value.items() if key not in _ABOUT}
     if value.get("role") == "assistant" and value.get("content") is None:

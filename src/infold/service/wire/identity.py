@@ -6,6 +6,7 @@ string or as a part, arguments written anew, reasoning dropped, cache marks move
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
@@ -20,6 +21,7 @@ _REASONING = frozenset(("reasoning", "thinking", "redacted_thinking"))
 _BESIDE = frozenset(("id", "status", "cache_control", "annotations", "citations", "logprobs", "caller"))
 
 _PLAIN = {"role", "content"}
+_SHORT = 4096  # characters of a text whose hash is kept in mind
 START = hashlib.sha256(b"infold chat").digest()
 """The hash of no messages."""
 
@@ -27,7 +29,8 @@ START = hashlib.sha256(b"infold chat").digest()
 def identity(message: Message) -> bytes:
     """A hash of what a message says; equal for the same message, sent again."""
     if message.body is None:  # the common case, much cheaper
-        return _hash(f"{message.role} {message.content}")
+        content = str(message.content)
+        return _of_text(message.role, content) if len(content) <= _SHORT else _hash(f"{message.role} {content}")
     try:
         said = _said(message)
         content = said["content"]
@@ -38,13 +41,19 @@ def identity(message: Message) -> bytes:
         return _hash(f"{message.role} {message.body}")
 
 
+@functools.lru_cache(maxsize=8192)
+def _of_text(role: str, content: str) -> bytes:
+    """What a client sends again with every request is hashed once."""
+    return _hash(f"{role} {content}")
+
+
 def _hash(text: str) -> bytes:
     return hashlib.sha256(text.encode()).digest()
 
 
 def silent(message: Message) -> bool:
     """Whether a message is reasoning and nothing else: a client may send it again or not."""
-    if message.tool_calls or message.role != "assistant":
+    if message.role != "assistant" or message.tool_calls or isinstance(message.content, str):
         return False
     if isinstance(message.content, list):
         return bool(message.content) and all(part["type"] in _REASONING for part in message.content)

@@ -32,9 +32,10 @@ def with_own_end(built: Sequence[Wire], given: Sequence[Any]) -> list[Wire]:
     ours, theirs = _groups(built), _groups(given)
     same = 0
     for our, their in zip(reversed(ours), reversed(theirs), strict=False):
-        said = _says(our)
-        if not said or said != _says(their):
-            break
+        if our != their:  # in the same words, as nearly always, it says the same
+            said = _says(our)
+            if not said or said != _says(their):
+                break
         same += 1
     kept = [_uncached(value) for group in ours[: len(ours) - same] for value in group]
     return kept + [value for group in theirs[len(theirs) - same :] for value in group]
