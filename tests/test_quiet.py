@@ -10,7 +10,7 @@ from infold import Memory
 from infold.entities import reading
 from infold.folding import extractive
 from infold.folding.once import Once
-from infold.quiet import _MOST, PAUSE, Quiet
+from infold.quiet import _MOST, GATHERED, PAUSE, Quiet
 from tests.conftest import Clock, assistant, turn, user
 from tests.proxied import eventually
 
@@ -27,7 +27,7 @@ def test_nothing_is_done_while_somebody_is_at_work(quiet: Quiet, clock: Clock) -
     for number in range(3):
         with quiet:
             quiet.soon(number, partial(done.append, number))
-            clock.now += 10 * PAUSE  # however long it takes
+            clock.now += 2 * GATHERED  # however long it takes
             assert quiet.step() == PAUSE
         clock.now += PAUSE / 2
         wait = quiet.step()
@@ -44,6 +44,20 @@ def test_nothing_is_done_while_somebody_is_at_work(quiet: Quiet, clock: Clock) -
     assert done == [0, 1, 2]
 
 
+def test_jobs_are_gathered_and_then_done_in_one_go(quiet: Quiet, clock: Clock) -> None:
+    done: list[int] = []
+    quiet.soon(0, partial(done.append, 0))
+    assert quiet.step() == pytest.approx(GATHERED)
+    clock.now += GATHERED / 2
+    quiet.soon(1, partial(done.append, 1))
+    assert quiet.step() == pytest.approx(GATHERED / 2)
+    clock.now += GATHERED / 2
+    assert [quiet.step() for _ in range(3)] == [0.0, 0.0, None]  # the younger one goes with the older
+    quiet.soon(2, partial(done.append, 2))
+    assert quiet.step() == pytest.approx(GATHERED)
+    assert done == [0, 1]
+
+
 def test_a_job_is_done_once_fails_alone_and_the_oldest_give_way(quiet: Quiet, clock: Clock) -> None:
     done: list[int] = []
 
@@ -53,7 +67,7 @@ def test_a_job_is_done_once_fails_alone_and_the_oldest_give_way(quiet: Quiet, cl
     for number in range(-1, _MOST):
         for _ in range(2):
             quiet.soon(number, partial(done.append, number) if number % 2 else fail)
-    clock.now += 1
+    clock.now += GATHERED
     while quiet.step() is not None:
         pass
     assert done == [*range(1, _MOST, 2)]
