@@ -43,6 +43,7 @@ class WordLlamaEmbedder:
     _MOST = 32
     _NUMBERS = 64  # the first ones carry most: the model was trained so
     _REMEMBERED = 8192
+    _FEW = 8
 
     def __init__(self) -> None:
         import logging
@@ -64,7 +65,10 @@ class WordLlamaEmbedder:
     def embed(self, texts: list[str]) -> Floats:
         """One row a text, the mean of its pieces; an empty text is a row of zeros."""
         found = np.zeros((len(texts), self._pieces.shape[1]), np.float32)
-        pieces = self._tokenizer.encode_batch_fast(texts, add_special_tokens=False)
+        encode = functools.partial(self._tokenizer.encode_batch_fast, add_special_tokens=False)
+        # Of several it makes threads, which take longer to wake than a few texts.
+        few = len(texts) <= self._FEW
+        pieces = [piece for text in texts for piece in encode([text])] if few else encode(texts)
         for row, text, piece in zip(found, texts, pieces, strict=True):
             if text.strip():  # of blanks alone there are pieces, too
                 row[:] = self._pieces[piece.ids].sum(axis=0) / np.float32(len(piece.ids))
