@@ -329,6 +329,27 @@ def test_E8_relevance_is_bounded_and_deterministic(found: list[Mention], query: 
     assert keys == sorted(keys)
 
 
+@given(
+    st.lists(st.tuples(st.integers(0, 30), st.booleans(), st.sets(st.integers(0, 19))), min_size=1, max_size=20),
+    st.lists(st.sampled_from("paint lease boat brochure report invoice".split()), max_size=4),
+)
+def test_E8_the_best_are_the_first_of_all(made: list[tuple[int, bool, set[int]]], said: list[str]) -> None:
+    tasks = ["Paint the boat", "Lease a boat", "Send report, brochure and invoice", "Sign the lease", "File an invoice"]
+    names = [f"{tasks[at % len(tasks)]} {at}" for at in range(len(made))]
+    ids = [key_of("task", name) for name in names]
+    linked = {
+        (at, other) for at, (*_, links) in enumerate(made) for other in links if other < len(made) and other != at
+    }
+    every = [
+        entity("task", name, MONDAY - age * DAY, status="done" if done else "open",
+               links=tuple(sorted(ids[other] for other in range(len(made)) if {(at, other), (other, at)} & linked)))
+        for at, (name, (age, done, _)) in enumerate(zip(names, made, strict=True))
+    ]  # fmt: skip
+    whole = relevant(every, " ".join(said), len(every) + 1)
+    for limit in range(len(every) + 1):
+        assert relevant(every, " ".join(said), limit) == whole[:limit]
+
+
 def test_E8_a_line_follows_what_it_names() -> None:
     anna = resolve([Mention("person", "Anna", at=1)])[0]
     task = replace(resolve([Mention("task", "Send the report", at=2)])[0], links=(anna.id,))

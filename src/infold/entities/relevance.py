@@ -16,6 +16,7 @@ from infold.items import normal
 
 _WEEK = 7 * 24 * 3600 * 1000
 _PROXIMITY = 2  # how much more it counts than recency
+_NEWEST = 1.0  # the most that recency can be
 _OVER = 0.5
 _MOST_LINKS = 5
 _HAN = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
@@ -79,12 +80,18 @@ class Entities:
         with self._lock:
             if limit <= 0 or not self._all:
                 return []
-            near = self._proximity(query)
-            ages, ranked = self._ages, list[tuple[float, int, str]]()
-            for id in self._eligible(near, limit):
-                recency, counts, age = ages.get(id) or self._age(id)
-                ranked.append((-(recency + _PROXIMITY * near.get(id, 0.0)) * counts, age, id))
-            return [(self._all[id], -score) for score, _, id in nsmallest(limit, ranked)]
+            named = dict(self._named_in(_Query(query)))
+            best = self._best(named, limit)
+            near = self._linked(named, -best[-1][0] if len(best) == limit else 0.0)
+            return [(self._all[id], -score) for score, _, id in (self._best(near, limit) if near else best)]
+
+    def _best(self, near: Mapping[str, float], limit: int) -> list[tuple[float, int, str]]:
+        """Those that matter most: the score, negative, when it was last said, negative, and the id."""
+        ages, ranked = self._ages, list[tuple[float, int, str]]()
+        for id in self._eligible(near, limit):
+            recency, counts, age = ages.get(id) or self._age(id)
+            ranked.append((-(recency + _PROXIMITY * near.get(id, 0.0)) * counts, age, id))
+        return nsmallest(limit, ranked)
 
     def _age(self, id: str) -> tuple[float, float, int]:
         """How recent an entity is, what its score counts, and when it was last said, negative; kept until any changes."""
@@ -132,17 +139,22 @@ class Entities:
             among += islice((id for _, id in some if id not in near), limit)
         return among
 
-    def _proximity(self, query: str) -> dict[str, float]:
-        """How near entities are to what a query names, by id; those that are not near at all are left out."""
-        near = dict(self._named_in(_Query(query)))
-        edge, every = dict(near), self._all
+    def _linked(self, named: Mapping[str, float], least: float) -> dict[str, float]:
+        """How near entities are to what a query names, by id: what it names, and what is linked with it as far as that can
+        score so much; nothing where no links can."""
+        near: dict[str, float] = {}
+        edge, every = named, self._all
         for _ in range(2):
             reached: dict[str, float] = {}
             for id, share in edge.items():
                 half = share / 2
+                if _NEWEST + _PROXIMITY * half < least:
+                    continue
                 for other in every[id].links:
                     if half > reached.get(other, 0.0) and other in every:
                         reached[other] = half
+            if reached and not near:
+                near.update(named)
             for id, share in reached.items():
                 if share > near.get(id, 0.0):
                     near[id] = share
