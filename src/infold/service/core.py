@@ -41,6 +41,7 @@ T = TypeVar("T")
 
 _THREADS = 8
 _SLOW_THREADS = 4
+_MOST_TENANTS = 1024
 _MOST_CHATS, _IDLE = 1024, 120.0
 """Chats that are kept open, and seconds after which one that nobody uses is not."""
 
@@ -51,6 +52,8 @@ class Service:
     memory: Memory
     keys: Keyring
     proxy: Proxy
+    tenant: Callable[[str], Memory]
+    """The chats of one tenant; those of whom something was wanted last are kept at hand."""
 
     def __init__(self, settings: ServiceSettings) -> None:
         self.settings = settings
@@ -75,6 +78,7 @@ class Service:
             Memory, settings.database, model=settings.memory_model, on_event=self._happened, queue=queue
         )
         await self.run(count, "a")  # loads the tokenizer: the first request must not wait for it, or go without memory
+        self.tenant = functools.lru_cache(_MOST_TENANTS)(self.memory.tenant)
         self.keys = Keyring(self.memory)
         self.feed.open(self)
         self.proxy.open()
@@ -192,7 +196,7 @@ class Desk:
         self.service = service
         self.principal = principal
         self._tenant = principal.tenant
-        self.memory = service.memory.tenant(principal.tenant)
+        self.memory = service.tenant(principal.tenant)
 
     async def run(self, work: Callable[[Memory], T], *, slow: bool = False) -> T:
         """Do something with the tenant's memory."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import ipaddress
 import math
 import re
@@ -148,6 +149,7 @@ MODELS = Kind("one or more models, with commas, such as openai:gpt-5-nano, ollam
 WINDOW = Kind("a whole number of tokens from 256 to 100,000,000", check_window, _int)
 
 
+@functools.lru_cache(maxsize=8)
 def is_loopback(host: str) -> bool:
     """Whether only this machine can reach a server that is bound to this host."""
     return host == "localhost" or (_is_address(host) and ipaddress.ip_address(host).is_loopback)

@@ -172,7 +172,7 @@ class Proxy:
             most = service.settings.max_messages
             raise Problem(413, "too_many_messages", f"the request has more than {most:,} messages; send fewer")
         chat, user = _name(headers, "x-infold-chat"), _name(headers, "x-infold-user")
-        memory = service.memory.tenant(principal.tenant)
+        memory = service.tenant(principal.tenant)
         given_up = threading.Event()
         try:
             caller = self._caller(principal, headers, body, chat, user, given_up)
@@ -229,7 +229,7 @@ class Proxy:
         tenant = principal.tenant
 
         def find(id: str, key: int | None) -> Chat | None:
-            return service.known_chat(service.memory.tenant(tenant), tenant, id, key)
+            return service.known_chat(service.tenant(tenant), tenant, id, key)
 
         return Caller(scope, chat, user, service.settings.preset, service.settings.context_window, find, given_up)
 
@@ -280,7 +280,7 @@ class Proxy:
         while self._untold:
             (tenant, chat), why = next(iter(self._untold.items()))
             try:
-                await self._service.run(note_failure, self._service.memory.tenant(tenant), chat, why)
+                await self._service.run(note_failure, self._service.tenant(tenant), chat, why)
             except DatabaseBusyError:
                 await asyncio.sleep(PAUSE)
                 continue

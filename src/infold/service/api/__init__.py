@@ -2,6 +2,7 @@
 
 from infold.service.api import chats, events, knowledge, memory, operations
 
-ROUTERS = (chats.routes, memory.routes, knowledge.routes, events.routes, operations.routes)
+# In this order a route is looked for: what is asked for most comes first.
+ROUTERS = (memory.routes, chats.routes, knowledge.routes, events.routes, operations.routes)
 
 __all__ = ["ROUTERS"]
