@@ -12,8 +12,8 @@ log = logging.getLogger("infold")
 PAUSE = 0.01
 """Seconds in which nothing is added or asked for, anywhere in the process: whoever is at work comes first."""
 GATHERED = 1.0
-"""Seconds for which jobs are gathered before the first is done: one after the other they are several times quicker than
-each by itself, and the turns between find the processor's caches as they left them."""
+"""Seconds for which jobs are gathered before the first is done: a turn that comes after some is slower by up to a millisecond,
+probably as they have filled the processor's caches, so they are done seldom, and many in one go."""
 _MOST = 1024  # jobs that wait; of more, the oldest are left for when somebody needs what they would have made
 
 
