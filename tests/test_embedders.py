@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -113,7 +114,12 @@ def test_D8_an_embedder_of_ones_own_is_asked_for_what_is_needed_alone(url: str) 
         added = chat.add([user("The heron nests on the old crane."), assistant("A heron's nest!")])
         assert isinstance(added, list)
         done = threading.Event()
-        quiet.soon(id(done), done.set)  # after all that was to be done ahead so far
+
+        def tell() -> Iterator[None]:
+            done.set()
+            yield
+
+        quiet.soon(id(done), tell())  # after all that was to be done ahead so far
         assert done.wait(60)
         assert added[-1].id in str([*reading._read._kept])
         assert added[0].text not in asked

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from functools import partial
 
 import pytest
@@ -15,6 +16,13 @@ from tests.conftest import Clock, assistant, turn, user
 from tests.proxied import eventually
 
 
+def steps(*ones: Callable[[], object]) -> Iterator[None]:
+    for number, one in enumerate(ones):
+        if number:
+            yield
+        one()
+
+
 @pytest.fixture
 def quiet(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> Quiet:
     """Without its thread."""
@@ -26,7 +34,7 @@ def test_nothing_is_done_while_somebody_is_at_work(quiet: Quiet, clock: Clock) -
     done: list[int] = []
     for number in range(3):
         with quiet:
-            quiet.soon(number, partial(done.append, number))
+            quiet.soon(number, steps(partial(done.append, number)))
             clock.now += 2 * GATHERED  # however long it takes
             assert quiet.step() == PAUSE
         clock.now += PAUSE / 2
@@ -46,14 +54,14 @@ def test_nothing_is_done_while_somebody_is_at_work(quiet: Quiet, clock: Clock) -
 
 def test_jobs_are_gathered_and_then_done_in_one_go(quiet: Quiet, clock: Clock) -> None:
     done: list[int] = []
-    quiet.soon(0, partial(done.append, 0))
+    quiet.soon(0, steps(partial(done.append, 0)))
     assert quiet.step() == pytest.approx(GATHERED)
     clock.now += GATHERED / 2
-    quiet.soon(1, partial(done.append, 1))
+    quiet.soon(1, steps(partial(done.append, 1)))
     assert quiet.step() == pytest.approx(GATHERED / 2)
     clock.now += GATHERED / 2
     assert [quiet.step() for _ in range(3)] == [0.0, 0.0, None]  # the younger one goes with the older
-    quiet.soon(2, partial(done.append, 2))
+    quiet.soon(2, steps(partial(done.append, 2)))
     assert quiet.step() == pytest.approx(GATHERED)
     assert done == [0, 1]
 
@@ -66,14 +74,47 @@ def test_a_job_is_done_once_fails_alone_and_the_oldest_give_way(quiet: Quiet, cl
 
     for number in range(-1, _MOST):
         for _ in range(2):
-            quiet.soon(number, partial(done.append, number) if number % 2 else fail)
+            quiet.soon(number, steps(partial(done.append, number) if number % 2 else fail))
     clock.now += GATHERED
     while quiet.step() is not None:
         pass
     assert done == [*range(1, _MOST, 2)]
-    quiet.soon(0, fail)
+    quiet.soon(0, steps(fail))
     quiet.clear()
     assert quiet.step() is None
+
+
+def test_who_comes_between_the_steps_of_a_job_goes_first(quiet: Quiet, clock: Clock) -> None:
+    done: list[int] = []
+    add = done.append
+    quiet.soon(1, steps(partial(add, 1), partial(add, 2), partial(add, 3)))
+    quiet.soon(2, steps(partial(add, 4)))
+    clock.now += GATHERED
+    assert quiet.step() == 0.0
+    with quiet:
+        assert quiet.step() == PAUSE
+    assert quiet.step() == pytest.approx(PAUSE)
+    assert done == [1]
+    clock.now += PAUSE
+    assert [quiet.step() for _ in range(4)] == [0.0, 0.0, 0.0, None]
+    assert done == [1, 2, 3, 4]
+
+
+def test_a_job_that_is_asked_for_again_meanwhile_is_begun_again(quiet: Quiet, clock: Clock) -> None:
+    done: list[int] = []
+    add = done.append
+    quiet.soon(
+        1, steps(partial(add, 1), lambda: quiet.soon(1, steps(partial(add, 3), partial(add, 4))), partial(add, 2))
+    )
+    clock.now += GATHERED
+    while quiet.step() is not None:
+        pass
+    assert done == [1, 3, 4]
+    quiet.soon(1, steps(partial(add, 5), quiet.clear, partial(add, 6)))
+    clock.now += GATHERED
+    while quiet.step() is not None:
+        pass
+    assert done == [1, 3, 4, 5]
 
 
 @pytest.mark.parametrize("turns", [0, 60])

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
-from functools import partial
 from typing import TYPE_CHECKING, Any, overload
 
 from infold import formats, reports
@@ -184,23 +183,24 @@ class Chat(Remembering, Changing):
             self._index(state)
         for message in added:
             if message.seq > state.row.cursor:
-                quiet.soon(id(message), partial(read_ahead, message, self.id))
+                quiet.soon(id(message), read_ahead(message, self.id))
         if state.row.cursor:
-            quiet.soon(id(self), self._read_ahead)
+            quiet.soon(id(self), self._read_ahead())
         return added
 
-    def _read_ahead(self) -> None:
-        """Make what the next fold or context will want, in small steps."""
+    def _read_ahead(self) -> Iterator[None]:
+        """Make what the next fold or context will want, a step at a time."""
         with self.reading() as (connection, state):
             self.beside_memory(connection, state, state.view())
-            row, messages = state.row, state.messages
+            row, messages = state.row, [*state.messages]
             if not state.policy.recall_cap or not messages or not self._memory.recaller.at_hand:
                 return  # short chats that are never asked shall not load the embedder
             self.entities_known(connection, state)
             self._memory.recaller.rarity.rare(connection, row, messages[-1].text)
-        asked_last = messages[-1].role == "user"
-        if self._memory.recaller.read_ahead(self._key, row.last_seq - asked_last, row.cursor):
-            quiet.soon(id(self), self._read_ahead)
+        yield
+        if messages[-1].role == "user":  # what is asked last is not searched for
+            messages.pop()
+        yield from self._memory.recaller.read_ahead(self._key, messages, row.cursor)
 
     # Reading -------------------------------------------------------------------------------------------
 

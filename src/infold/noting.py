@@ -32,10 +32,12 @@ def _read(connection: Connection, key: int, messages: Sequence[Message]) -> Iter
     return zip(messages, extract_each(messages, earlier(connection, key)), strict=True)
 
 
-def read_ahead(message: Message, chat: str) -> None:
-    """Read a message now, so that a fold, the bridge or the gate finds it read."""
+def read_ahead(message: Message, chat: str) -> Iterator[None]:
+    """Read a message now, a step at a time, so that a fold, the bridge or the gate finds it read."""
     found = extract(message)
+    yield
     entities.read(message, found, chat)
+    yield
     for candidate in found:
         Claim.of(candidate)  # most of what a fold asks of it, and remembers
 

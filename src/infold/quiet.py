@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 log = logging.getLogger("infold")
 
@@ -22,7 +22,7 @@ class Quiet:
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
-        self._jobs: dict[int, tuple[float, Callable[[], object]]] = {}
+        self._jobs: dict[int, tuple[float, Iterator[None]]] = {}
         """With the time when they came, oldest first."""
         self._gathered = False
         """Whether the jobs are being done; all of them, then."""
@@ -41,11 +41,12 @@ class Quiet:
             self._working -= 1
             self._last = self._clock()
 
-    def soon(self, key: int, job: Callable[[], object]) -> None:
-        """Do this when nothing else is going on; once for a key, however often it is asked for."""
+    def soon(self, key: int, steps: Iterator[None]) -> None:
+        """Do this when nothing else is going on; once for a key, however often it is asked for. Whoever comes meanwhile has to
+        wait for one step at most."""
         with self._lock:
             self._jobs.pop(key, None)
-            self._jobs[key] = self._clock(), job
+            self._jobs[key] = self._clock(), steps
             if len(self._jobs) > _MOST:
                 del self._jobs[next(iter(self._jobs))]
         if self._thread is None or not self._thread.is_alive():  # a forked process has none
@@ -59,13 +60,13 @@ class Quiet:
             self._jobs.clear()
 
     def step(self) -> float | None:
-        """Do one job, or say how many seconds it is still too early; None where there is nothing to do."""
+        """Do one step of a job, or say how many seconds it is still too early; None where there is nothing to do."""
         with self._lock:
             if not self._jobs:
                 self._gathered = False
                 return None
             oldest = next(iter(self._jobs))
-            came, job = self._jobs[oldest]
+            came, steps = self._jobs[oldest]
             now = self._clock()
             early = PAUSE if self._working else self._last + PAUSE - now
             if not self._gathered:
@@ -73,11 +74,14 @@ class Quiet:
             if early > 0:
                 return early
             self._gathered = True
-            del self._jobs[oldest]
         try:
-            job()
+            done = next(steps, self) is self
         except Exception:  # it is done again by whoever needs it, who then learns what is wrong
             log.debug("something was not done ahead", exc_info=True)
+            done = True
+        with self._lock:
+            if done and self._jobs.get(oldest) == (came, steps):  # nobody asked for it again
+                del self._jobs[oldest]
         return 0.0
 
     def _run(self) -> None:

@@ -209,19 +209,28 @@ class Recaller:
         self._make_room()
         return kept.corpus
 
-    def read_ahead(self, key: int, upto: int, cursor: int) -> bool:
-        """Lay out some of what the next search in a chat will want; whether there is more. Not of long chats that nobody
-        has searched yet."""
+    def read_ahead(self, key: int, messages: Sequence[Message], cursor: int) -> Iterator[None]:
+        """Lay out what the next search in a chat will want, up to its newest messages, a step at a time. Not of long chats that
+        nobody has searched yet."""
+        from infold.recall.quoting import count_line
+
+        upto = messages[-1].seq if messages else 0
+        while True:
+            with self._lock:
+                kept = self._chats.get(key)
+                done = kept.upto if kept else 0
+                if done >= upto or (kept is None and upto > _UNASKED):
+                    break
+                end = done + (BLOCK if done % BLOCK == 0 and done + BLOCK <= cursor else _STEP)
+                if self._corpus(key, min(upto, end)) is None or self._chats[key].upto <= done:  # gone, or taken back
+                    return
+            for message in messages:
+                if done < message.seq <= end:
+                    count_line(said(message))
+            yield
         with self._lock:
-            kept = self._chats.get(key)
-            done = kept.upto if kept else 0
-            if done >= upto or (kept is None and upto > _UNASKED):
-                return False
-            end = done + (BLOCK if done % BLOCK == 0 and done + BLOCK <= cursor else _STEP)
-            corpus = self._corpus(key, min(upto, end))
-            if corpus is not None and corpus.size and end >= upto:
-                corpus.settle()
-        return corpus is not None and end < upto
+            if kept is not None and kept.corpus.size:
+                kept.corpus.settle()
 
     def _unpacked(self, data: bytes) -> Segment | None:
         from infold.recall.segment import Segment

@@ -124,9 +124,8 @@ class _Choice:
         self._value = np.array([item.score for item in ranked]) - THRIFT * np.log(cost + 1)
         self._value[:SURE] += _AHEAD
         self._places = {item.place: at for at, item in enumerate(ranked)}
-        self._session: dict[int, list[int]] = {}
-        for at, item in enumerate(ranked):
-            self._session.setdefault(item.session, []).append(at)
+        session = np.array([item.session for item in ranked])
+        self._session = {int(number): np.flatnonzero(session == number) for number in np.unique(session)}
 
     def fill(self, room: float) -> bool:
         """Choose more, as far as there is room; whether anything was."""
@@ -202,15 +201,15 @@ def _shown(group: Sequence[Ranked], texts: Mapping[int, str]) -> Shown:
 def _alone(item: Ranked, texts: Mapping[int, str]) -> str:
     text = texts[item.seq]
     part = text[item.start : item.end]
-    return _written(item.seq, item.speaker, part, len(part) == len(text))
+    return written(item.seq, item.speaker, part, len(part) == len(text))
 
 
 def line_of(item: Shown) -> str:
     """A message as it is shown."""
-    return _written(item.seq, item.speaker, item.text, item.whole)
+    return written(item.seq, item.speaker, item.text, item.whole)
 
 
-def _written(seq: int, speaker: str, text: str, whole: bool) -> str:
+def written(seq: int, speaker: str, text: str, whole: bool = True) -> str:
     """A line with its source: where in the chat it was said, and by whom."""
     text = text if whole else f"… {text.strip()} …"
     return f"#{seq} {speaker}: {text}" if speaker else f"#{seq} {text}"

@@ -7,9 +7,11 @@ from collections.abc import Container, Mapping, Sequence
 
 from infold.context import Quotation
 from infold.marks import RECALL_END, RECALL_HEADER
-from infold.recall.pack import Shown, line_of, measured, pack, render
+from infold.recall.pack import Shown, line_of, measured, pack, render, written
+from infold.recall.passages import WHOLE
 from infold.recall.query import Query
 from infold.recall.rank import Ranked
+from infold.recall.segment import Said
 from infold.recall.words import term, words
 from infold.tokens import count_cached
 
@@ -17,6 +19,12 @@ _FAR = 7.0  # what is a thousand times less likely than the best is not worth it
 _LIKELY = 4.5  # nearly all questions about a chat find better; half of those about other things do not
 _SOURCE = 1  # tokens of a line's source beyond what scaffolding takes in a message
 _END = f"\n{RECALL_END}"
+
+
+def count_line(said: Said) -> None:
+    """Have the tokens of a message's line at hand, unless it is so long that only parts of it will be quoted."""
+    if 0 < len(said.text) <= WHOLE:
+        count_cached(f"{written(said.seq, said.speaker, said.text)}\n")
 
 
 def _framed(shown: Sequence[Shown]) -> str:
@@ -57,15 +65,14 @@ class Quoted:
     def pack(self, room: int, visible: Container[int], sure: bool = False) -> tuple[str, int, list[Quotation]]:
         """As much as fits so many tokens, as text, its tokens, and piece by piece; nothing that is visible anyway. With
         `sure`, nothing that is far behind the best."""
-        shown = self._shown(room, visible, sure)
-        return (_framed(shown), _tokens(shown), [self._quotation(one) for one in shown]) if shown else ("", 0, [])
+        shown, tokens = self._shown(room, visible, sure)
+        return (_framed(shown), tokens, [self._quotation(one) for one in shown]) if shown else ("", 0, [])
 
     def tokens(self, room: int, sure: bool = False) -> int:
         """What `pack` would take if nothing else were visible, about."""
         if sum(map(self._size, self._near(sure))) > room:
             return room
-        shown = self._shown(room, (), sure)
-        return _tokens(shown) if shown else 0
+        return self._shown(room, (), sure)[1]
 
     def _near(self, sure: bool) -> Sequence[Ranked]:
         """Those that are not far behind the best."""
@@ -74,13 +81,13 @@ class Quoted:
         least = self._ranked[0].score - _FAR
         return [one for one in self._ranked if one.score >= least]
 
-    def _shown(self, room: int, visible: Container[int], sure: bool) -> list[Shown]:
+    def _shown(self, room: int, visible: Container[int], sure: bool) -> tuple[list[Shown], int]:
         ranked = [one for one in self._near(sure) if one.seq not in visible]
         shown = pack(ranked, self._texts, room - count_cached(f"{RECALL_HEADER}\n"), count_cached, self._size)
-        while shown and _tokens(shown) > room:
+        while shown and (tokens := _tokens(shown)) > room:
             worst = min(shown, key=lambda one: (one.score, -one.seq))
             shown = [one for one in shown if one is not worst]
-        return shown
+        return (shown, tokens) if shown else ([], 0)
 
     def _size(self, one: Ranked) -> int:
         """Tokens of a line, about: of a whole message they are known."""

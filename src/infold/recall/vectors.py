@@ -80,24 +80,33 @@ class WordLlamaEmbedder:
         if len(self._found) + len(fresh) > self._REMEMBERED:
             self._found.clear()
             fresh = list(dict.fromkeys(words))
-        if fresh:
-            known, vectors, middle = self._vocabulary
-            alike = unit(self.embed(fresh) - middle)[:, : self._NUMBERS]
-            for word, values in zip(
-                fresh, (vectors @ unit(alike).T).T.copy(), strict=True
-            ):  # quicker than the other way
-                close = np.flatnonzero(values > self._CLOSE)
-                close = close[np.argsort(-values[close], kind="stable")][: self._MOST]
-                self._found[word] = [(known[at], float(values[at])) for at in close]
+        for word in fresh:  # of several at once numpy makes threads, which on a busy machine wait long for each other
+            self._found[word] = self._close(word)
         return [self._found[word] for word in words]
 
+    def _close(self, word: str) -> list[tuple[str, float]]:
+        known, vectors, middle = self._vocabulary
+        place = known.get(word)
+        own = vectors[place] if place is not None else self._small(self.embed([word]) - middle)[0]
+        values = vectors @ own
+        close = np.flatnonzero(values > self._CLOSE)
+        close = close[np.argsort(-values[close], kind="stable")][: self._MOST]
+        return [(self._words[at], float(values[at])) for at in close]
+
+    def _small(self, vectors: Floats) -> Floats:
+        return unit(unit(vectors)[:, : self._NUMBERS])
+
     @functools.cached_property
-    def _vocabulary(self) -> tuple[list[str], Floats, Floats]:
-        """The whole words the model knows, their vectors around their middle, and that middle."""
+    def _words(self) -> list[str]:
+        return [*self._vocabulary[0]]
+
+    @functools.cached_property
+    def _vocabulary(self) -> tuple[dict[str, int], Floats, Floats]:
+        """The whole words the model knows with their places, their vectors around their middle, and that middle."""
         every: dict[str, int] = self._tokenizer.get_vocab()
         whole = sorted(
             (piece[1:], at) for piece, at in every.items() if piece[0] == "▁" and piece[1:].islower() and len(piece) > 3
         )
         vectors = self._pieces[[at for _, at in whole]]
         middle = vectors.mean(axis=0)
-        return [word for word, _ in whole], unit(unit(vectors - middle)[:, : self._NUMBERS]), middle
+        return {word: place for place, (word, _) in enumerate(whole)}, self._small(vectors - middle), middle

@@ -26,6 +26,7 @@ from yarl import URL
 from infold.errors import DatabaseBusyError, InfoldError, MessageError, MovedOnError
 from infold.models import prices
 from infold.models.spec import Model
+from infold.quiet import quiet
 from infold.service.breaker import PAUSE
 from infold.service.exchange import HOP, Exchange, upstream_client
 from infold.service.keys import PREFIX
@@ -150,7 +151,8 @@ class Proxy:
         url, sent = self._address(scope, upstream), self._headers(scope, headers)
         with self._service.limits.stream(principal.id):  # before memory: what is refused was never said
             if api is not None:
-                place, body = await self._remembered(api, principal, headers, raw)
+                with quiet:
+                    place, body = await self._remembered(api, principal, headers, raw)
             assert self._client is not None, "it is opened with the service"
             keep = partial(self._keep, place) if place is not None else None
             exchange = Exchange(self._client, api, self._service.metrics, began, keep)
