@@ -27,6 +27,7 @@ from infold.errors import (
 from infold.failpoints import reach
 from infold.fitting import assemble_for
 from infold.folder import fold_instantly
+from infold.foreseeing import Due
 from infold.forgetting import Receipt, forget_copies, forget_messages
 from infold.ledger import journal, store
 from infold.ledger.calls import all_calls
@@ -128,11 +129,12 @@ class Chat(Remembering, Changing):
         *,
         repair: bool = False,
         fold: bool = True,
+        apart: bool = False,
         after: int | None = None,
         beside: Callable[[Connection, Sequence[Message]], None] | None = None,
     ) -> list[Message]:
         """Add messages that were checked. With `after`, only if that is where the chat ends; `beside` may write more, in the
-        same transaction."""
+        same transaction. With `apart`, a fold that is due is left to `fold_due`."""
         # Counting happens before the database is locked.
         read = [(m, message_tokens(m)) for m in messages]
         added: list[Message] = []
@@ -163,6 +165,8 @@ class Chat(Remembering, Changing):
                 state.append(stored)
                 added.append(stored)
                 plan, marks = decide(state.policy, state.situation()) if instant and fold else (None, state.marks)
+                if plan is not None and apart:
+                    plan, marks = None, state.marks
                 note_marks(connection, state, marks)
                 reach("add.noted")
                 if plan is not None:
@@ -174,19 +178,44 @@ class Chat(Remembering, Changing):
                 self.wake(connection)
             self.cache = state
         reach("add.committed")
-        self._memory.emit(events)
-        if fold and (events or not instant):
+        if fold and not events and not instant:
             self._rewriter.soon()
-        elif fold:
+        elif fold and not events:
             self._rewriter.resume(state)
-        if events:
-            self._index(state)
+        self._folded(state, events)
         for message in added:
             if message.seq > state.row.cursor:
                 quiet.soon(id(message), read_ahead(message, self.id))
         if state.row.cursor:
             quiet.soon(id(self), self._read_ahead())
+        backend = self._memory.database.backend
+        quiet.soon(id(backend), backend.tidy())
         return added
+
+    def fold_due(self) -> None:
+        """Make the fold that an add has left, if any. It is worked out before the database is locked: other chats must not wait
+        for it."""
+        known = self.cache
+        if not self._rewriter.folds_instantly or (known and known.marks.seen == known.row.last_seq):
+            return
+        with self.reading() as (connection, state):
+            due = Due.of(connection, state)
+        foreseen = due.foreseen() if due else None
+        with quiet, self.writing() as (connection, state):
+            state, events = self._rewriter.decide(connection, state, foreseen)
+            if events:
+                self.wake(connection)
+            self.cache = state
+        self._folded(state, events)
+        if events:
+            quiet.soon(id(self), self._read_ahead())
+
+    def _folded(self, state: State, events: Sequence[Event]) -> None:
+        """Tell of folds that were made, and have done what is left to do for them."""
+        self._memory.emit(events)
+        if events:
+            self._rewriter.soon()
+            self._index(state)
 
     def _read_ahead(self) -> Iterator[None]:
         """Make what the next fold or context will want, a step at a time."""
@@ -345,13 +374,8 @@ class Chat(Remembering, Changing):
 
     def work(self) -> None:
         """Do what is left to do for this chat, as a worker does: decide, index, rewrite with the model."""
-        events: list[Event] = []
         with self.writing() as (connection, state):
-            if self._rewriter.folds_instantly and state.marks.seen < state.row.last_seq:
-                plan, marks = decide(state.policy, state.situation())
-                note_marks(connection, state, marks)
-                if plan is not None:
-                    state, events = fold_instantly(connection, state, plan, marks, self._memory.clockwork)
+            state, events = self._rewriter.decide(connection, state)
             self.cache = state
         self._memory.emit(events)
         self._make_index()

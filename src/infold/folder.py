@@ -12,7 +12,8 @@ from infold.committing import EXTRACTIVE, SUMMARIZER, Clockwork, LostRaceError, 
 from infold.facts import KINDS
 from infold.folding.across import REACH, extract_all, extract_each
 from infold.folding.merge import Change, fold_extractive, fold_text, rebuild, roll_up
-from infold.items import LEAF, Candidate, Item
+from infold.foreseeing import Foreseen, leaf_text
+from infold.items import LEAF, Item
 from infold.layers import difference, in_old_words, is_kept, nominal, own_summary, without_outdated
 from infold.ledger import archive, derived, fold_rows, store
 from infold.ledger import calls as store_calls
@@ -54,22 +55,32 @@ class Request:
 
 
 def fold_instantly(
-    connection: Connection, state: State, plan: Plan, marks: Marks, clock: Clockwork
+    connection: Connection,
+    state: State,
+    plan: Plan,
+    marks: Marks,
+    clock: Clockwork,
+    foreseen: Foreseen | None = None,
 ) -> tuple[State, list[Event]]:
     """Fold a plan's messages extractively, in the caller's transaction."""
     started = clock.now()
     policy = state.policy
 
-    read: list[list[Candidate]] = []
+    if foreseen is not None and not foreseen.holds(state, plan.cut):
+        foreseen = None
+    read = [*foreseen.read] if foreseen else []
 
     def propose(cut: int) -> Change:
+        if foreseen is not None and cut == plan.cut:
+            return foreseen.change
         if cut > len(read):
             read[:] = extract_each(state.messages[:cut], earlier(connection, state.row.key))
         found = [candidate for candidates in read[:cut] for candidate in candidates]
         return fold_extractive(state.items, found, policy, state.row.folds + 1)
 
     change = propose(plan.cut)
-    notes, begins = duplicate(connection, state, [one for found in read[: plan.cut] for one in found])
+    statements = [one for found in read[: plan.cut] for one in found]
+    notes, begins = duplicate(connection, state, foreseen.text if foreseen else leaf_text(statements, policy))
     if notes:
         change = Change((), (), state.items)
     while shrunk := tighter(
@@ -91,11 +102,10 @@ def fold_instantly(
     return state, [*events, *more]
 
 
-def duplicate(connection: Connection, state: State, found: Sequence[Candidate]) -> tuple[dict[str, Any], bytes | None]:
-    """Whether the leaf of these statements would say just what an earlier one says: then it is skipped, and what it covers
-    counts as covered by that one. Also how it begins, for later ones to be compared with."""
+def duplicate(connection: Connection, state: State, text: str) -> tuple[dict[str, Any], bytes | None]:
+    """Whether a leaf would say just what an earlier one says: then it is skipped, and what it covers counts as covered by
+    that one. Also how it begins, for later ones to be compared with."""
     policy = state.policy
-    text = own_summary(found, policy) if policy.leaf_cap else ""
     if not text:
         return {}, None
     begins = nominal(text)

@@ -14,6 +14,7 @@ PAUSE = 0.01
 GATHERED = 1.0
 """Seconds for which jobs are gathered before the first is done: a turn that comes after some is slower by up to a millisecond,
 probably as they have filled the processor's caches, so they are done seldom, and many in one go."""
+_MOMENT = 0.001
 _MOST = 1024  # jobs that wait; of more, the oldest are left for when somebody needs what they would have made
 
 
@@ -40,6 +41,15 @@ class Quiet:
         with self._lock:
             self._working -= 1
             self._last = self._clock()
+
+    def now(self) -> float:
+        """Seconds of its clock."""
+        return self._clock()
+
+    def give_way(self, until: float) -> None:
+        """Wait while somebody is at work, but not beyond a time of the clock."""
+        while self._working and self._clock() < until:
+            time.sleep(_MOMENT)
 
     def soon(self, key: int, steps: Iterator[None]) -> None:
         """Do this when nothing else is going on; once for a key, however often it is asked for. Whoever comes meanwhile has to

@@ -10,6 +10,7 @@ from infold.committing import EXTRACTIVE, GENESIS, Clockwork, fold_hash, noted, 
 from infold.folder import duplicate, rolled_up
 from infold.folding.across import extract_all
 from infold.folding.merge import Change, fold_extractive
+from infold.foreseeing import leaf_text
 from infold.items import total_tokens
 from infold.ledger import derived, fold_rows, store
 from infold.ledger.query import Connection
@@ -84,7 +85,7 @@ class _Work:
         """Fold the messages of a fold again."""
         state, policy = self.state, self.state.policy
         found = extract_all(messages, earlier(self._connection, state.row.key))
-        notes, begins = duplicate(self._connection, state, found)
+        notes, begins = duplicate(self._connection, state, leaf_text(found, state.policy))
         number, items = state.row.folds + 1, state.items
         change = Change((), (), items) if notes else fold_extractive(items, found, policy, number)
         records = state.records

@@ -13,6 +13,7 @@ from infold.committing import EXTRACTIVE, Clockwork, LostRaceError, noted
 from infold.errors import DatabaseError, InfoldError, SummarizerError, sanitized
 from infold.failpoints import reach
 from infold.folder import Request, fold_instantly, fold_written, request, unwritten
+from infold.foreseeing import Foreseen
 from infold.items import FACT
 from infold.ledger import calls as store
 from infold.ledger.erasure import last_forgetting
@@ -105,6 +106,18 @@ class Rewriter:
     def _upgrades(self, policy: Policy) -> bool:
         """Whether the summarizer's part is to rewrite instant folds."""
         return not self._wait and policy.fallback == EXTRACTIVE
+
+    def decide(
+        self, connection: Connection, state: State, foreseen: Foreseen | None = None
+    ) -> tuple[State, list[Event]]:
+        """Make the instant fold that is due, if that was not decided yet."""
+        if not self.folds_instantly or state.marks.seen >= state.row.last_seq:
+            return state, []
+        plan, marks = decide(state.policy, state.situation())
+        note_marks(connection, state, marks)
+        if plan is None:
+            return state, []
+        return fold_instantly(connection, state, plan, marks, self._memory.clockwork, foreseen)
 
     def fold(self) -> bool:
         """Fold now; False where the policy forbids it."""

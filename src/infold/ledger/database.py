@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from typing import Protocol
 
@@ -31,6 +32,10 @@ class Backend(Protocol):
 
     def scrub(self) -> bool:
         """Leave no trace of what was deleted; False where that could not be done."""
+        ...
+
+    def tidy(self) -> Iterator[None]:
+        """Do, in steps, what is left to do after changes and would hold up a later one; nothing is lost without it."""
         ...
 
     def describe(self) -> str:

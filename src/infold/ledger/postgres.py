@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
@@ -119,6 +119,10 @@ class Postgres:
             found = connection.execute("SELECT to_regclass(%s)", [f"{SCHEMA}.pgqueuer"]).fetchone()
             if found == (None,):
                 connection.execute(QueryBuilderEnvironment(DBSettings(db_schema=SCHEMA)).build_install_query())
+
+    def tidy(self) -> Iterator[None]:
+        """The server does that itself."""
+        return iter(())
 
     def describe(self) -> str:
         """Size and version, for people."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 import sqlite3
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, quote, unquote
@@ -28,6 +29,7 @@ from infold.ledger.schema import HEAD
 
 APPLICATION_ID = 0x1F01D  # in the file's header: this is an infold database
 BUSY_TIMEOUT = 30.0  # seconds to wait for another writer
+MOST_LOGGED = 4000  # pages of the log that a change may find before it has to write them to the file itself
 SCRUB_TIMEOUT = 2000  # milliseconds to wait for readers when the log is emptied
 
 # In WAL mode NORMAL loses nothing when a process dies at any instant; only a power cut or a crash of the operating
@@ -61,6 +63,7 @@ class Sqlite:
     def __init__(self, url: str, *, create: bool = True) -> None:
         self.path, self.options = parse_url(url)
         self.name = self.path
+        self._target = f"file:{quote(str(Path(self.path).absolute()))}"
         self.lock = threading.RLock()
         self.closed = False
         try:
@@ -87,7 +90,7 @@ class Sqlite:
                 )
             if not path.parent.is_dir():
                 raise NotFoundError(f"the folder {path.parent} does not exist; create it first")
-            target = f"file:{quote(str(path.absolute()))}" + ("?mode=ro" if read_only else "")
+            target = self._target + ("?mode=ro" if read_only else "")
         return sqlite3.connect(
             target, uri=True, timeout=BUSY_TIMEOUT, isolation_level=None, check_same_thread=False, cached_statements=256,
             factory=SqliteConnection,
@@ -107,6 +110,7 @@ class Sqlite:
         connection.execute(f"PRAGMA synchronous = {self.options.get('synchronous', 'NORMAL')}")
         if "max_page_count" in self.options:
             connection.execute(f"PRAGMA max_page_count = {int(self.options['max_page_count'])}")
+        connection.execute(f"PRAGMA wal_autocheckpoint = {MOST_LOGGED}")
         connection.execute("PRAGMA temp_store = MEMORY")
         connection.execute("PRAGMA secure_delete = ON")  # what is deleted is overwritten
         connection.full_text = full_text.is_there(connection)
@@ -189,6 +193,13 @@ class Sqlite:
             finally:
                 connection.execute(f"PRAGMA busy_timeout = {int(1000 * BUSY_TIMEOUT)}")
                 connection.execute("PRAGMA temp_store = MEMORY")
+
+    def tidy(self) -> Iterator[None]:
+        """Write what is in the log to the file, through a connection of its own: nobody waits for the disk meanwhile."""
+        if self.path != ":memory:" and not self.closed:
+            with closing(sqlite3.connect(f"{self._target}?mode=rw", uri=True, timeout=0)) as connection:
+                connection.execute("PRAGMA wal_checkpoint(PASSIVE)")
+        yield
 
     def describe(self) -> str:
         """Size and journal, for people."""

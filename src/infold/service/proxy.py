@@ -151,8 +151,7 @@ class Proxy:
         url, sent = self._address(scope, upstream), self._headers(scope, headers)
         with self._service.limits.stream(principal.id):  # before memory: what is refused was never said
             if api is not None:
-                with quiet:
-                    place, body = await self._remembered(api, principal, headers, raw)
+                place, body = await self._remembered(api, principal, headers, raw)
             assert self._client is not None, "it is opened with the service"
             keep = partial(self._keep, place) if place is not None else None
             exchange = Exchange(self._client, api, self._service.metrics, began, keep)
@@ -184,7 +183,9 @@ class Proxy:
                 before = [task for task, scope in self._settling.items() if scope == caller.scope]
                 if before:
                     await asyncio.wait(before)
-                place, written = await self._worked(caller, partial(self._context, memory, api, caller, body, asked))
+                with quiet:
+                    work = partial(self._context, memory, api, caller, body, asked)
+                    place, written = await self._worked(caller, work)
             return place, raw if written is None else _json(written)
         except OtherUserError as error:
             raise Problem(403, "other_user", str(error)) from None

@@ -7,6 +7,7 @@ beginning that ends with a reply. What follows is compared message by message; w
 from __future__ import annotations
 
 import hashlib
+import logging
 import threading
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
     from infold.chat import Chat
     from infold.ledger.query import Connection
     from infold.memory import Memory
+
+log = logging.getLogger("infold")
 
 _TRIES = 5
 _MOST_PART = 1000  # messages at the end of a chat among which a request may begin
@@ -146,7 +149,11 @@ def settle(place: Place, reply: Reply) -> Chat:
     for _ in range(_TRIES):
         noting = _Noting(chat, place.scope, place.seq, place.conversation, place.digest, reply)
         with suppress(MovedOnError):
-            chat.append(messages, repair=True, after=place.seq, beside=noting)
+            chat.append(messages, repair=True, apart=True, after=place.seq, beside=noting)
+            try:
+                chat.fold_due()
+            except InfoldError as error:  # the reply is kept; the next one brings the fold
+                log.warning("a fold was put off: %s", type(error).__name__, extra={"event": "fold_put_off"})
             return chat
         with place.memory.database.read() as connection:
             match = _compared(connection, chat.key, chat.id, place.seq, messages, 0)
