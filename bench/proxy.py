@@ -30,6 +30,8 @@ RATE = 20.0
 CHATS = 40
 SHORTEST, LONGEST = 20, 60
 WARM_UP = 4
+SETTLING = 10.0
+"""Seconds at the same rate before anything is counted: all chats were begun at once just before, as never happens otherwise."""
 MOST_MS, MOST_MS_99, LEAST_TURNS = 5.0, 20.0, 100.0
 PATH = "/v1/chat/completions"
 # A chat of 60 messages fits into the window that an unknown model gets; in a window of 4,000 it is folded on the way.
@@ -94,19 +96,23 @@ async def open_loop(served: Served, provider: str, seconds: float, asks: float) 
 
     async def directly(client: Client, body: bytes, due: float) -> None:
         _, first, _ = await direct.ask("POST", PATH, body, client.headers)
-        straight.append(1e3 * (first - due))
+        if due >= counted:
+            straight.append(1e3 * (first - due))
 
     async def proxy(client: Client, body: bytes, due: float) -> None:
         nonlocal failed
         try:
-            through.append(1e3 * (await turn(proxied, client, body) - due))
+            first = await turn(proxied, client, body)
+            if due >= counted:
+                through.append(1e3 * (first - due))
         except RuntimeError as error:  # counted and told: one must not cost the run
             console.print(f"a proxied request failed: {error}")
             client.messages.pop()
             failed += 1
 
-    number, running = int(RATE * seconds), []
+    number, running = int(RATE * (SETTLING + seconds)), []
     start = time.perf_counter() + 0.1
+    counted = start + SETTLING
     for at in tracked(range(number), "open loop", number):
         client = clients[at % CHATS]
         body = client.asks()
