@@ -6,11 +6,13 @@ import shutil
 import sqlite3
 import threading
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from infold import Chat, Memory
+from infold.folder import finish_fold, fold_messages
 from infold.folding import merge
 from infold.foreseeing import Due
 from infold.messages import parse
@@ -91,7 +93,8 @@ def test_B9_what_was_foreseen_is_used_only_for_what_it_was_made_of(
         change(one)
         with one.writing() as (connection, state):
             assert not foreseen.holds(state, len(foreseen.due.messages)) or change is _pin
-            one.cache, _ = one._rewriter.decide(connection, state, known)
+            state, _ = one._rewriter.decide(connection, state, partial(fold_messages, foreseen=known))
+            one.cache, _ = finish_fold(connection, state, (), memory.clockwork)
     assert told(chat) == told(plain)
     assert chat.verify().ok
 

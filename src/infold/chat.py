@@ -27,7 +27,6 @@ from infold.errors import (
 from infold.failpoints import reach
 from infold.fitting import assemble_for
 from infold.folder import fold_instantly
-from infold.foreseeing import Due
 from infold.forgetting import Receipt, forget_copies, forget_messages
 from infold.ledger import journal, store
 from infold.ledger.calls import all_calls
@@ -193,21 +192,14 @@ class Chat(Remembering, Changing):
         return added
 
     def fold_due(self) -> None:
-        """Make the fold that an add has left, if any. It is worked out before the database is locked: other chats must not wait
-        for it."""
+        """Make the fold that an add has left, if any."""
         known = self.cache
-        if not self._rewriter.folds_instantly or (known and known.marks.seen == known.row.last_seq):
+        if known is not None and known.marks.seen == known.row.last_seq:
             return
-        with self.reading() as (connection, state):
-            due = Due.of(connection, state)
-        foreseen = due.foreseen() if due else None
-        with quiet, self.writing() as (connection, state):
-            state, events = self._rewriter.decide(connection, state, foreseen)
-            if events:
-                self.wake(connection)
-            self.cache = state
-        self._folded(state, events)
-        if events:
+        if events := self._rewriter.fold_apart():
+            with self.reading() as (_, state):
+                pass
+            self._folded(state, events)
             quiet.soon(id(self), self._read_ahead())
 
     def _folded(self, state: State, events: Sequence[Event]) -> None:

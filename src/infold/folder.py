@@ -55,6 +55,16 @@ class Request:
 
 
 def fold_instantly(
+    connection: Connection, state: State, plan: Plan, marks: Marks, clock: Clockwork
+) -> tuple[State, list[Event]]:
+    """Fold a plan's messages extractively, in the caller's transaction."""
+    messages = state.messages
+    state, events = fold_messages(connection, state, plan, marks, clock)
+    state, more = finish_fold(connection, state, messages, clock)
+    return state, [*events, *more]
+
+
+def fold_messages(
     connection: Connection,
     state: State,
     plan: Plan,
@@ -62,7 +72,7 @@ def fold_instantly(
     clock: Clockwork,
     foreseen: Foreseen | None = None,
 ) -> tuple[State, list[Event]]:
-    """Fold a plan's messages extractively, in the caller's transaction."""
+    """The first half: memory without the roll-up that may be due, and without facts and entities."""
     started = clock.now()
     policy = state.policy
 
@@ -92,14 +102,18 @@ def fold_instantly(
             break  # a chain's tail shrinks once
     folded = state.messages[: plan.cut]
     last = folded[-1].seq if folded else 0
-    state, events = commit(
+    return commit(
         connection, state, change, plan.reason, marks, clock, last=last, author=EXTRACTIVE, started=started,
         turns=len(turns_of(folded)), notes=notes, begins=begins,
     )  # fmt: skip
-    if last:
-        note_folded(connection, state, folded)
-    state, more = _roll_up(connection, state, clock)
-    return state, [*events, *more]
+
+
+def finish_fold(
+    connection: Connection, state: State, messages: Sequence[Message], clock: Clockwork
+) -> tuple[State, list[Event]]:
+    """The second half; among `messages` are those that were folded."""
+    note_folded(connection, state, [m for m in messages if state.row.read_to < m.seq <= state.row.cursor])
+    return _roll_up(connection, state, clock)
 
 
 def duplicate(connection: Connection, state: State, text: str) -> tuple[dict[str, Any], bytes | None]:

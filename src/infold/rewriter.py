@@ -5,15 +5,25 @@ from __future__ import annotations
 import os
 import platform
 import secrets
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from infold.committing import EXTRACTIVE, Clockwork, LostRaceError, noted
 from infold.errors import DatabaseError, InfoldError, SummarizerError, sanitized
 from infold.failpoints import reach
-from infold.folder import Request, fold_instantly, fold_written, request, unwritten
-from infold.foreseeing import Foreseen
+from infold.folder import (
+    Request,
+    finish_fold,
+    fold_instantly,
+    fold_messages,
+    fold_written,
+    request,
+    unwritten,
+)
+from infold.foreseeing import Due
 from infold.items import FACT
 from infold.ledger import calls as store
 from infold.ledger.erasure import last_forgetting
@@ -21,6 +31,7 @@ from infold.ledger.query import Connection
 from infold.ledger.rows import Event
 from infold.models.errors import TransportError
 from infold.policy import Policy
+from infold.quiet import quiet
 from infold.state import State, note_marks
 from infold.triggers import Marks, Plan, decide, forced, tighter
 from infold.writing import Log, NobodyLeftError, Writer
@@ -29,6 +40,8 @@ if TYPE_CHECKING:
     from infold.authors import Author
     from infold.chat import Chat
     from infold.memory import Memory
+
+Fold = Callable[[Connection, State, Plan, Marks, Clockwork], tuple[State, list[Event]]]
 
 
 class Lease:
@@ -107,9 +120,7 @@ class Rewriter:
         """Whether the summarizer's part is to rewrite instant folds."""
         return not self._wait and policy.fallback == EXTRACTIVE
 
-    def decide(
-        self, connection: Connection, state: State, foreseen: Foreseen | None = None
-    ) -> tuple[State, list[Event]]:
+    def decide(self, connection: Connection, state: State, fold: Fold = fold_instantly) -> tuple[State, list[Event]]:
         """Make the instant fold that is due, if that was not decided yet."""
         if not self.folds_instantly or state.marks.seen >= state.row.last_seq:
             return state, []
@@ -117,7 +128,26 @@ class Rewriter:
         note_marks(connection, state, marks)
         if plan is None:
             return state, []
-        return fold_instantly(connection, state, plan, marks, self._memory.clockwork, foreseen)
+        return fold(connection, state, plan, marks, self._memory.clockwork)
+
+    def fold_apart(self) -> list[Event]:
+        """The same, worked out before the database is locked, and in two transactions, so that other chats hardly wait for it;
+        what is to be told of it."""
+        chat, clock = self._chat, self._memory.clockwork
+        if not self.folds_instantly:
+            return []
+        with chat.reading() as (connection, state):
+            due = Due.of(connection, state)
+        foreseen = due.foreseen() if due else None
+        with quiet, chat.writing() as (connection, state):
+            chat.cache, events = self.decide(connection, state, partial(fold_messages, foreseen=foreseen))
+            if events:
+                chat.wake(connection)
+        if events:
+            with quiet, chat.writing() as (connection, state):
+                chat.cache, more = finish_fold(connection, state, due.messages if due else (), clock)
+            events += more
+        return events
 
     def fold(self) -> bool:
         """Fold now; False where the policy forbids it."""
