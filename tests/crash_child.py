@@ -17,6 +17,7 @@ from collections.abc import Callable
 from typing import Any
 
 from infold import Memory, Message, failpoints, summarize_memory
+from infold.messages import parse
 
 from .conftest import START, assistant, call, result, user, words
 
@@ -57,14 +58,21 @@ def model(summary: str, messages: list[Message]) -> str:
     return f"{summarize_memory(summary, messages)}\n- User plans trips, rooms and flights"
 
 
-def write(url: str, preset: str, first: int, last: int, *, wait: bool, say: Callable[[str], object]) -> None:
-    """Add the messages first..last. With `wait` a model folds in line, else folds are instant."""
+def write(
+    url: str, preset: str, first: int, last: int, *, wait: bool, say: Callable[[str], object], apart: bool = False
+) -> None:
+    """Add the messages first..last. With `wait` a model folds in line, else folds are instant; with `apart`, as the proxy does
+    it, outside of the transaction that adds."""
     numbers = Numbered()
     with Memory(url, clock=numbers.clock, ids=numbers.ids, summarizer=model if wait else None) as memory:
         chat = memory.chat("c", preset=preset, context_window=400, system="You are terse.", wait=wait)
         for number in range(first, last + 1):
             numbers.begin(number)
-            chat.add(numbered(number))
+            if apart:
+                chat.append([parse(numbered(number))], apart=True)
+                chat.fold_due()
+            else:
+                chat.add(numbered(number))
             say(f"n{number}")
 
 
@@ -86,7 +94,7 @@ def serve() -> None:
             os.environ["INFOLD_FAILPOINT"] = job["failpoint"]
             importlib.reload(failpoints)  # reads the variable, as a fresh process would
             say(f"pid {os.getpid()}")
-            write(job["url"], job["preset"], 1, job["last"], wait=job["wait"], say=say)
+            write(job["url"], job["preset"], 1, job["last"], wait=job["wait"], say=say, apart=job["apart"])
             say("done")
             if not job["failpoint"]:
                 signal.pause()  # until the test kills

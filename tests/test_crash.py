@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from infold import Memory
-from infold.failpoints import POINTS
+from infold.failpoints import HALFWAY, POINTS
 
 from . import rawsql
 from .crash_child import numbered, write
@@ -53,8 +53,9 @@ def tell(child: Child, job: dict[str, Any]) -> None:
     child.stdin.flush()
 
 
-def start(child: Child, url: str, preset: str, wait: bool, failpoint: str = "") -> int:
-    tell(child, {"url": url, "preset": preset, "wait": wait, "last": LAST, "failpoint": failpoint})
+def start(child: Child, url: str, preset: str, wait: bool, failpoint: str = "", apart: bool = False) -> int:
+    job = {"url": url, "preset": preset, "wait": wait, "last": LAST, "failpoint": failpoint, "apart": apart}
+    tell(child, job)
     return int(line_of(child).removeprefix("pid "))
 
 
@@ -96,6 +97,12 @@ def uncrashed(preset: str, wait: bool) -> dict[str, list[tuple[object, ...]]]:
 
 def check_nothing_lost(url: str, preset: str, wait: bool, printed: list[str]) -> None:
     """Reopen after a crash: all is there, once, in order; going on leads to where an uncrashed run ends."""
+    check_kept(url, printed)
+    write(url, preset, max(1, len(printed)), LAST, wait=wait, say=lambda _: None)
+    assert tables(url, wait) == uncrashed(preset, wait)
+
+
+def check_kept(url: str, printed: list[str]) -> None:
     assert printed == [f"n{number}" for number in range(1, len(printed) + 1)]
     with Memory(url) as memory:
         proof = memory.verify()
@@ -103,8 +110,6 @@ def check_nothing_lost(url: str, preset: str, wait: bool, printed: list[str]) ->
         kept = memory.chat("c").messages() if memory.chats() else []
     assert len(printed) <= len(kept) <= len(printed) + 1
     assert [{**m.wire, "id": m.id} for m in kept] == [numbered(number) for number in range(1, len(kept) + 1)]
-    write(url, preset, max(1, len(printed)), LAST, wait=wait, say=lambda _: None)
-    assert tables(url, wait) == uncrashed(preset, wait)
 
 
 @pytest.fixture
@@ -128,6 +133,22 @@ def test_F9_killed_at_a_failpoint(child: Child, nothing: str, preset: str, wait:
     if point.startswith("add."):
         assert len(printed) == hits - 1
     check_nothing_lost(nothing, preset, wait, printed)
+
+
+@pytest.mark.parametrize("hits", HITS)
+@pytest.mark.parametrize("point", [*POINTS, HALFWAY])
+def test_F9_killed_while_folds_are_made_apart(child: Child, nothing: str, point: str, hits: int) -> None:
+    start(child, nothing, "default", False, f"{point}:{hits}", apart=True)
+    printed = printed_until_end(child)
+    assert "done" not in printed
+    check_kept(nothing, printed)
+    write(nothing, "default", max(1, len(printed)), LAST, wait=False, say=lambda _: None, apart=True)
+    with Memory(nothing) as memory:
+        chat = memory.chat("c")
+        chat.settle()
+        assert memory.verify().ok
+        assert chat.memory.cursor > LAST // 2
+    assert rawsql.rows(nothing, "SELECT read_to - cursor FROM chats") == [(0,)]  # all that was folded is noted
 
 
 def test_F9_every_kind_of_run_folds_often_enough_to_be_killed_in_it() -> None:

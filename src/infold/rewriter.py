@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from infold.committing import EXTRACTIVE, Clockwork, LostRaceError, noted
 from infold.errors import DatabaseError, InfoldError, SummarizerError, sanitized
-from infold.failpoints import reach
+from infold.failpoints import HALFWAY, reach
 from infold.folder import (
     Request,
     finish_fold,
@@ -144,6 +144,7 @@ class Rewriter:
             if events:
                 chat.wake(connection)
         if events:
+            reach(HALFWAY)
             with quiet, chat.writing() as (connection, state):
                 chat.cache, more = finish_fold(connection, state, due.messages if due else (), clock)
             events += more
