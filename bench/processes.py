@@ -22,6 +22,15 @@ from bench.common import ROOT
 _TICKS = os.sysconf("SC_CLK_TCK")
 
 
+def stolen() -> float:
+    """Seconds of processor time that this machine's host gave to others while it was wanted here; 0 where nobody can tell."""
+    try:
+        fields = Path("/proc/stat").read_text().partition("\n")[0].split()
+    except OSError:
+        return 0.0
+    return int(fields[8]) / _TICKS if len(fields) > 8 else 0.0
+
+
 def environment() -> dict[str, str]:
     """For child processes: this checkout's code, and no settings from outside."""
     kept = {
