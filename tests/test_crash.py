@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from infold import Memory
-from infold.failpoints import HALFWAY, POINTS
+from infold.failpoints import POINTS
 
 from . import rawsql
 from .crash_child import numbered, write
@@ -136,7 +136,7 @@ def test_F9_killed_at_a_failpoint(child: Child, nothing: str, preset: str, wait:
 
 
 @pytest.mark.parametrize("hits", HITS)
-@pytest.mark.parametrize("point", [*POINTS, HALFWAY])
+@pytest.mark.parametrize("point", POINTS)
 def test_F9_killed_while_folds_are_made_apart(child: Child, nothing: str, point: str, hits: int) -> None:
     start(child, nothing, "default", False, f"{point}:{hits}", apart=True)
     printed = printed_until_end(child)

@@ -133,7 +133,7 @@ class Chat(Remembering, Changing):
         beside: Callable[[Connection, Sequence[Message]], None] | None = None,
     ) -> list[Message]:
         """Add messages that were checked. With `after`, only if that is where the chat ends; `beside` may write more, in the
-        same transaction. With `apart`, a fold that is due is left to `fold_due`."""
+        same transaction. With `apart`, a fold that is due after the last of them is left to `fold_due`."""
         # Counting happens before the database is locked.
         read = [(m, message_tokens(m)) for m in messages]
         added: list[Message] = []
@@ -164,7 +164,7 @@ class Chat(Remembering, Changing):
                 state.append(stored)
                 added.append(stored)
                 plan, marks = decide(state.policy, state.situation()) if instant and fold else (None, state.marks)
-                if plan is not None and apart:
+                if plan is not None and apart and len(added) == len(read):
                     plan, marks = None, state.marks
                 note_marks(connection, state, marks)
                 reach("add.noted")
@@ -179,7 +179,7 @@ class Chat(Remembering, Changing):
         reach("add.committed")
         if fold and not events and not instant:
             self._rewriter.soon()
-        elif fold and not events:
+        elif fold and not events and state.marks.seen == state.row.last_seq:  # else `fold_due` comes first
             self._rewriter.resume(state)
         self._folded(state, events)
         for message in added:
@@ -196,11 +196,12 @@ class Chat(Remembering, Changing):
         known = self.cache
         if known is not None and known.marks.seen == known.row.last_seq:
             return
-        if events := self._rewriter.fold_apart():
-            with self.reading() as (_, state):
-                pass
-            self._folded(state, events)
+        state, events = self._rewriter.fold_apart()
+        self._folded(state, events)
+        if events:
             quiet.soon(id(self), self._read_ahead())
+        else:
+            self._rewriter.resume(state)
 
     def _folded(self, state: State, events: Sequence[Event]) -> None:
         """Tell of folds that were made, and have done what is left to do for them."""

@@ -101,10 +101,8 @@ def select_warm_summaries(items: Sequence[Item]) -> tuple[Item, ...]:
 def select_related_entities(entities: Iterable[Entity], query: str, limit: int) -> list[tuple[str, str]]:
     """Tasks, goals, problems and others by recency and by how near they are to what the query names, best first."""
     known = entities if isinstance(entities, Entities) else Entities(entities)
-    return [
-        (known.line(entity), NAMED if score > 1 else "recent")  # recency alone is at most 1
-        for entity, score in known.relevant(query, limit)
-    ]
+    # Recency alone is at most 1.
+    return [(line, NAMED if score > 1 else "recent") for line, score in known.lines(query, limit)]
 
 
 def enforce_budget(

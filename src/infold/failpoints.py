@@ -17,9 +17,6 @@ POINTS = (
     "fold.recorded",
 )
 
-HALFWAY = "fold.halfway"
-"""Between the two transactions of a fold that is made apart."""
-
 _name, _, _hits = os.environ.get("INFOLD_FAILPOINT", "").partition(":")
 _hits_left = [int(_hits or 1)]
 

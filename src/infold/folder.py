@@ -55,16 +55,6 @@ class Request:
 
 
 def fold_instantly(
-    connection: Connection, state: State, plan: Plan, marks: Marks, clock: Clockwork
-) -> tuple[State, list[Event]]:
-    """Fold a plan's messages extractively, in the caller's transaction."""
-    messages = state.messages
-    state, events = fold_messages(connection, state, plan, marks, clock)
-    state, more = finish_fold(connection, state, messages, clock)
-    return state, [*events, *more]
-
-
-def fold_messages(
     connection: Connection,
     state: State,
     plan: Plan,
@@ -72,7 +62,7 @@ def fold_messages(
     clock: Clockwork,
     foreseen: Foreseen | None = None,
 ) -> tuple[State, list[Event]]:
-    """The first half: memory without the roll-up that may be due, and without facts and entities."""
+    """Fold a plan's messages extractively, in the caller's transaction; what was foreseen is used where it still holds."""
     started = clock.now()
     policy = state.policy
 
@@ -81,7 +71,7 @@ def fold_messages(
     read = [*foreseen.read] if foreseen else []
 
     def propose(cut: int) -> Change:
-        if foreseen is not None and cut == plan.cut:
+        if foreseen is not None and cut == len(foreseen.due.messages):
             return foreseen.change
         if cut > len(read):
             read[:] = extract_each(state.messages[:cut], earlier(connection, state.row.key))
@@ -102,18 +92,13 @@ def fold_messages(
             break  # a chain's tail shrinks once
     folded = state.messages[: plan.cut]
     last = folded[-1].seq if folded else 0
-    return commit(
+    state, events = commit(
         connection, state, change, plan.reason, marks, clock, last=last, author=EXTRACTIVE, started=started,
         turns=len(turns_of(folded)), notes=notes, begins=begins,
     )  # fmt: skip
-
-
-def finish_fold(
-    connection: Connection, state: State, messages: Sequence[Message], clock: Clockwork
-) -> tuple[State, list[Event]]:
-    """The second half; among `messages` are those that were folded."""
-    note_folded(connection, state, [m for m in messages if state.row.read_to < m.seq <= state.row.cursor])
-    return _roll_up(connection, state, clock)
+    note_folded(connection, state, folded)
+    state, more = _roll_up(connection, state, clock)
+    return state, [*events, *more]
 
 
 def duplicate(connection: Connection, state: State, text: str) -> tuple[dict[str, Any], bytes | None]:

@@ -90,7 +90,7 @@ class Knowledge:
         need them after every fold, however many there are in all."""
         own = self._kept_or(
             ("late", row.key),
-            (row.version, row.epoch),
+            (row.version, row.epoch, derived.read_to(connection, row.key)),
             lambda: _known(derived.latest_of_chat(connection, row.key, LASTING, _LATE)),
         )
         if user is None:

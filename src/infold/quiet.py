@@ -59,9 +59,9 @@ class Quiet:
             self._jobs[key] = self._clock(), steps
             if len(self._jobs) > _MOST:
                 del self._jobs[next(iter(self._jobs))]
-        if self._thread is None or not self._thread.is_alive():  # a forked process has none
-            self._thread = threading.Thread(target=self._run, name="infold-quiet", daemon=True)
-            self._thread.start()
+            if self._thread is None or not self._thread.is_alive():  # a forked process has none
+                self._thread = threading.Thread(target=self._run, name="infold-quiet", daemon=True)
+                self._thread.start()
         self._wanted.set()
 
     def clear(self) -> None:

@@ -115,20 +115,12 @@ class Remembering(Handle):
         if not policy.facts_cap or (not state.row.cursor and not state.row.user):
             return view
         user = state.row.user if policy.user_facts else None
-        if user is None:
-            kept = state.rendered.get("beside")
-            if kept is None:
-                known, _ = self._memory.knowledge.lately(connection, state.row, None)
-                kept = state.rendered["beside"] = beside(
-                    known.facts, known.facts, state.items, self.id, policy.facts_cap
-                )
-        else:
-            own, known = self._memory.knowledge.lately(connection, state.row, user)
-            kept = state.rendered.get(("beside", id(known)))
-            if kept is None:
-                kept = beside(own.facts, known.facts, state.items, self.id, policy.facts_cap)
-                state.rendered["beside", id(known)] = kept
-                state.rendered["known"] = known  # as long as this is kept, its id is its own
+        own, known = self._memory.knowledge.lately(connection, state.row, user)
+        kept = state.rendered.get(("beside", id(known)))
+        if kept is None:
+            kept = beside(own.facts, known.facts, state.items, self.id, policy.facts_cap)
+            state.rendered["beside", id(known)] = kept
+            state.rendered["known"] = known  # as long as this is kept, its id is its own
         return replace(view, known=kept[0], outdated=kept[1]) if kept[0] or kept[1] else view
 
     def asks_back(self, connection: Connection, state: State, question: str, given: bool, budget: int) -> bool:

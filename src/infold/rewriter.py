@@ -5,25 +5,21 @@ from __future__ import annotations
 import os
 import platform
 import secrets
-from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
-from functools import partial
 from typing import TYPE_CHECKING
 
 from infold.committing import EXTRACTIVE, Clockwork, LostRaceError, noted
 from infold.errors import DatabaseError, InfoldError, SummarizerError, sanitized
-from infold.failpoints import HALFWAY, reach
+from infold.failpoints import reach
 from infold.folder import (
     Request,
-    finish_fold,
     fold_instantly,
-    fold_messages,
     fold_written,
     request,
     unwritten,
 )
-from infold.foreseeing import Due
+from infold.foreseeing import Due, Foreseen
 from infold.items import FACT
 from infold.ledger import calls as store
 from infold.ledger.erasure import last_forgetting
@@ -40,8 +36,6 @@ if TYPE_CHECKING:
     from infold.authors import Author
     from infold.chat import Chat
     from infold.memory import Memory
-
-Fold = Callable[[Connection, State, Plan, Marks, Clockwork], tuple[State, list[Event]]]
 
 
 class Lease:
@@ -120,7 +114,9 @@ class Rewriter:
         """Whether the summarizer's part is to rewrite instant folds."""
         return not self._wait and policy.fallback == EXTRACTIVE
 
-    def decide(self, connection: Connection, state: State, fold: Fold = fold_instantly) -> tuple[State, list[Event]]:
+    def decide(
+        self, connection: Connection, state: State, foreseen: Foreseen | None = None
+    ) -> tuple[State, list[Event]]:
         """Make the instant fold that is due, if that was not decided yet."""
         if not self.folds_instantly or state.marks.seen >= state.row.last_seq:
             return state, []
@@ -128,27 +124,20 @@ class Rewriter:
         note_marks(connection, state, marks)
         if plan is None:
             return state, []
-        return fold(connection, state, plan, marks, self._memory.clockwork)
+        return fold_instantly(connection, state, plan, marks, self._memory.clockwork, foreseen)
 
-    def fold_apart(self) -> list[Event]:
-        """The same, worked out before the database is locked, and in two transactions, so that other chats hardly wait for it;
-        what is to be told of it."""
-        chat, clock = self._chat, self._memory.clockwork
-        if not self.folds_instantly:
-            return []
+    def fold_apart(self) -> tuple[State, list[Event]]:
+        """The same, worked out before the database is locked, so that other chats hardly wait for it."""
+        chat = self._chat
         with chat.reading() as (connection, state):
             due = Due.of(connection, state)
         foreseen = due.foreseen() if due else None
         with quiet, chat.writing() as (connection, state):
-            chat.cache, events = self.decide(connection, state, partial(fold_messages, foreseen=foreseen))
+            state, events = self.decide(connection, state, foreseen)
             if events:
                 chat.wake(connection)
-        if events:
-            reach(HALFWAY)
-            with quiet, chat.writing() as (connection, state):
-                chat.cache, more = finish_fold(connection, state, due.messages if due else (), clock)
-            events += more
-        return events
+            chat.cache = state
+        return state, events
 
     def fold(self) -> bool:
         """Fold now; False where the policy forbids it."""
@@ -230,7 +219,8 @@ class Rewriter:
                             asked,
                             written,
                             plan,
-                            marks or state.marks,
+                            # Triggers may have decided on newer messages meanwhile.
+                            marks if marks and marks.seen >= state.marks.seen else state.marks,
                             self._memory.clockwork,
                             started,
                             log,

@@ -7,8 +7,8 @@ import re
 import threading
 from bisect import bisect_left, insort
 from collections.abc import Iterable, Iterator, Mapping
-from heapq import merge, nsmallest
-from itertools import islice
+from heapq import merge
+from itertools import islice, repeat
 
 from infold.entities.model import TOLD, Entity
 from infold.folding.likeness import GENERIC, words
@@ -75,23 +75,35 @@ class Entities:
                 self._lines[entity.id] = written
         return written
 
+    def lines(self, query: str, limit: int) -> list[tuple[str, float]]:
+        """What `relevant` finds, each as one line for a prompt."""
+        with self._lock:
+            kept = self._lines.get
+            return [(kept(entity.id) or self.line(entity), score) for entity, score in self.relevant(query, limit)]
+
     def relevant(self, query: str, limit: int) -> list[tuple[Entity, float]]:
         """See `relevant`."""
         with self._lock:
             if limit <= 0 or not self._all:
                 return []
-            named = dict(self._named_in(_Query(query)))
+            named = self._named_in(_Query(query))
             best = self._best(named, limit)
             near = self._linked(named, -best[-1][0] if len(best) == limit else 0.0)
             return [(self._all[id], -score) for score, _, id in (self._best(near, limit) if near else best)]
 
     def _best(self, near: Mapping[str, float], limit: int) -> list[tuple[float, int, str]]:
         """Those that matter most: the score, negative, when it was last said, negative, and the id."""
-        ages, ranked = self._ages, list[tuple[float, int, str]]()
-        for id in self._eligible(near, limit):
-            recency, counts, age = ages.get(id) or self._age(id)
-            ranked.append((-(recency + _PROXIMITY * near.get(id, 0.0)) * counts, age, id))
-        return nsmallest(limit, ranked)
+        recent = self._recent(near, limit)
+        ids, shares = [*near, *recent], [*near.values(), *repeat(0.0, len(recent))]
+        known = self._ages.get
+        ages = [known(id) or self._age(id) for id in ids]
+        scores = [
+            -(recency + _PROXIMITY * share) * counts for (recency, counts, _), share in zip(ages, shares, strict=True)
+        ]
+        least = sorted(scores)[:limit][-1]
+        ranked = [(score, age[2], id) for score, age, id in zip(scores, ages, ids, strict=True) if score <= least]
+        ranked.sort()
+        return ranked[:limit]
 
     def _age(self, id: str) -> tuple[float, float, int]:
         """How recent an entity is, what its score counts, and when it was last said, negative; kept until any changes."""
@@ -132,12 +144,12 @@ class Entities:
             return self._told, words(entity.name)
         return self._named, _tokens(entity.name) | words(entity.name) | words(_own_name(entity))
 
-    def _eligible(self, near: Mapping[str, float], limit: int) -> list[str]:
-        """Ids of those that can be among the best: what is near, and of the rest, the newest that are open or not."""
-        among = list(near)
+    def _recent(self, near: Mapping[str, float], limit: int) -> list[str]:
+        """Ids of those that can be among the best though they are not near: the newest, of those that are open or not."""
+        found: list[str] = []
         for some in self._by_age.values():
-            among += islice((id for _, id in some if id not in near), limit)
-        return among
+            found += islice((id for _, id in some if id not in near), limit)
+        return found
 
     def _linked(self, named: Mapping[str, float], least: float) -> dict[str, float]:
         """How near entities are to what a query names, by id: what it names, and what is linked with it as far as that can
@@ -161,20 +173,22 @@ class Entities:
             edge = reached
         return near
 
-    def _named_in(self, query: _Query) -> Iterator[tuple[str, float]]:
-        """Ids of the entities that a query names: 1 for what is named whole; what is told in a sentence may be named in
+    def _named_in(self, query: _Query) -> dict[str, float]:
+        """The entities that a query names, by id: 1 for what is named whole; what is told in a sentence may be named in
         part."""
         parts: dict[str, int] = {}
         for word in query.words:
-            weight = _weight(word)
-            for id in self._told.get(word, ()):
-                parts[id] = parts.get(id, 0) + weight
-        for id, part in parts.items():
-            yield id, part / self._weights[id]
-        shared = {id for word in query.words | query.tokens for id in self._named.get(word, ())}
-        for id in shared | self._unspaced:
-            if query.names(self._all[id]):
-                yield id, 1.0
+            told, weight = self._told.get(word), _weight(word)
+            if told and parts:
+                for id in told:
+                    parts[id] = parts.get(id, 0) + weight
+            elif told:
+                parts = dict.fromkeys(told, weight)
+        weights = self._weights
+        found = {id: part / weights[id] for id, part in parts.items()}
+        shared = self._unspaced.union(*[self._named.get(word, ()) for word in query.words | query.tokens])
+        found.update([(id, 1.0) for id in shared if query.names(self._all[id])])
+        return found
 
 
 def relevant(entities: Iterable[Entity], query: str, limit: int) -> list[tuple[Entity, float]]:

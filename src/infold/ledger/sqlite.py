@@ -63,8 +63,10 @@ class Sqlite:
     def __init__(self, url: str, *, create: bool = True) -> None:
         self.path, self.options = parse_url(url)
         self.name = self.path
-        self._target = f"file:{quote(str(Path(self.path).absolute()))}"
+        self._target = "" if self.path == ":memory:" else f"file:{quote(str(Path(self.path).absolute()))}"
         self.lock = threading.RLock()
+        self._tidying = threading.Lock()
+        """Taken after the other one: who closes the file, or empties its log, does so alone."""
         self.closed = False
         try:
             self.connection = self._open(create)
@@ -174,7 +176,7 @@ class Sqlite:
 
         False where that could not be done, for another process reads or the disk is full.
         """
-        with self.lock:
+        with self.lock, self._tidying:
             if self.closed:
                 return False
             connection = self.connection
@@ -196,9 +198,10 @@ class Sqlite:
 
     def tidy(self) -> Iterator[None]:
         """Write what is in the log to the file, through a connection of its own: nobody waits for the disk meanwhile."""
-        if self.path != ":memory:" and not self.closed:
-            with closing(sqlite3.connect(f"{self._target}?mode=rw", uri=True, timeout=0)) as connection:
-                connection.execute("PRAGMA wal_checkpoint(PASSIVE)")
+        with self._tidying:
+            if self._target and not self.closed:
+                with closing(sqlite3.connect(f"{self._target}?mode=rw", uri=True, timeout=0)) as connection:
+                    connection.execute("PRAGMA wal_checkpoint(PASSIVE)")
         yield
 
     def describe(self) -> str:
@@ -216,7 +219,7 @@ class Sqlite:
         return f"{pages * size / 1e6:.1f} MB, journal {mode}{lacking}"
 
     def close(self) -> None:
-        with self.lock:
+        with self.lock, self._tidying:
             if not self.closed:
                 self.closed = True
                 # No statistics are made: of a file with one chat they say that all rows are of one, and plans follow them.
