@@ -8,7 +8,7 @@ import threading
 from bisect import bisect_left, insort
 from collections.abc import Iterable, Iterator, Mapping
 from heapq import merge
-from itertools import islice, repeat
+from itertools import islice
 
 from infold.entities.model import TOLD, Entity
 from infold.folding.likeness import GENERIC, words
@@ -87,21 +87,25 @@ class Entities:
             if limit <= 0 or not self._all:
                 return []
             named = self._named_in(_Query(query))
-            best = self._best(named, limit)
-            near = self._linked(named, -best[-1][0] if len(best) == limit else 0.0)
-            return [(self._all[id], -score) for score, _, id in (self._best(near, limit) if near else best)]
+            near = named | dict.fromkeys(self._recent(named, limit), 0.0)
+            best = self._best(near, limit)
+            # What links bring nearer may come in between; of what they do not, nothing else can be among the best then.
+            nearer = self._linked(named, -best[-1][0] if len(best) == limit else 0.0)
+            if nearer:
+                best = [*self._best(nearer, limit), *(one for one in best if one[2] not in nearer)]
+                best.sort()
+            return [(self._all[id], -score) for score, _, id in best[:limit]]
 
     def _best(self, near: Mapping[str, float], limit: int) -> list[tuple[float, int, str]]:
-        """Those that matter most: the score, negative, when it was last said, negative, and the id."""
-        recent = self._recent(near, limit)
-        ids, shares = [*near, *recent], [*near.values(), *repeat(0.0, len(recent))]
+        """Those of some that matter most: the score, negative, when it was last said, negative, and the id."""
         known = self._ages.get
-        ages = [known(id) or self._age(id) for id in ids]
+        ages = [known(id) or self._age(id) for id in near]
         scores = [
-            -(recency + _PROXIMITY * share) * counts for (recency, counts, _), share in zip(ages, shares, strict=True)
+            -(recency + _PROXIMITY * share) * counts
+            for (recency, counts, _), share in zip(ages, near.values(), strict=True)
         ]
         least = sorted(scores)[:limit][-1]
-        ranked = [(score, age[2], id) for score, age, id in zip(scores, ages, ids, strict=True) if score <= least]
+        ranked = [(score, age[2], id) for score, age, id in zip(scores, ages, near, strict=True) if score <= least]
         ranked.sort()
         return ranked[:limit]
 
@@ -152,8 +156,8 @@ class Entities:
         return found
 
     def _linked(self, named: Mapping[str, float], least: float) -> dict[str, float]:
-        """How near entities are to what a query names, by id: what it names, and what is linked with it as far as that can
-        score so much; nothing where no links can."""
+        """How near entities are, by id, that are linked with what a query names, and are not as near to it by themselves; as far
+        as that can score so much."""
         near: dict[str, float] = {}
         edge, every = named, self._all
         for _ in range(2):
@@ -165,10 +169,8 @@ class Entities:
                 for other in every[id].links:
                     if half > reached.get(other, 0.0) and other in every:
                         reached[other] = half
-            if reached and not near:
-                near.update(named)
             for id, share in reached.items():
-                if share > near.get(id, 0.0):
+                if share > near.get(id, 0.0) and share > named.get(id, 0.0):
                     near[id] = share
             edge = reached
         return near
