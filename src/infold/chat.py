@@ -194,7 +194,7 @@ class Chat(Remembering, Changing):
     def fold_due(self) -> None:
         """Make the fold that an add has left, if any."""
         known = self.cache
-        if known is not None and known.marks.seen == known.row.last_seq:
+        if not self._rewriter.folds_instantly or (known is not None and known.marks.seen == known.row.last_seq):
             return
         state, events = self._rewriter.fold_apart()
         self._folded(state, events)
