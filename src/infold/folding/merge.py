@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from infold.folding.cues import asks
 from infold.folding.draft import Draft
 from infold.folding.likeness import GENERIC, alike, figures, telling, words
-from infold.folding.overturning import Claim, displaced, doubted, overturned
+from infold.folding.overturning import Claim, displaced, doubted, overturned, said_again, says_too
 from infold.items import CLOSING, FACT, LEAF, LONG, PINNED, Candidate, Item, block_tokens, normal, render
 from infold.tokens import count, excerpt
 
@@ -129,6 +129,13 @@ def _absorb(draft: Draft, candidate: Candidate, layer: str) -> None:
     closed = may_close and _close(draft, said, candidate)
     if closed and (candidate.tentative or candidate.section == CLOSING):
         return
+    if key in draft.normals and candidate.section != CLOSING:
+        return
+    if (candidate.replaces or candidate.doubts) and candidate.section != CLOSING:
+        if said_again(draft, candidate):
+            return
+        if says_too(draft, candidate):
+            candidate = replace(candidate, replaces="", doubts="")
     candidate = displaced(draft, candidate)
     if candidate.replaces:
         candidate = replace(candidate, text=overturned(draft, candidate))
@@ -137,8 +144,7 @@ def _absorb(draft: Draft, candidate: Candidate, layer: str) -> None:
     if candidate.section == CLOSING:
         return
     text, mine = candidate.text, words(candidate.text)
-    same = draft.normals.get(normal(text))
-    if same is not None:
+    if normal(text) in draft.normals:
         return
     sources, confidence, rewrites = candidate.sources, candidate.confidence, candidate.rewrites
     claim = Claim.of(candidate)

@@ -23,6 +23,7 @@ _LEAD = re.compile(
     r"|let me (?:just )?(?:add|mention|tell you|say)(?: that)?|(?:you|we) should (?:also )?know(?: that)?|in case (?:it matters|you need it|you need to know|you were wondering|you wonder|it helps|it comes up|anyone asks)"
     r"|if it helps|while (?:i|we)(?:'m| am|'re)? (?:remember|at it|think of it|here)|speaking of (?:which|that)|(?:on|in) (?:that|another|a different|an unrelated|a side|other) (?:note|news)|update|good news|bad news"
     r"|i can confirm(?: that)?|i(?:'m| am) (?:happy|pleased|afraid|sorry) (?:to (?:say|report|tell you)(?: that)?|that)|the thing is|long story short|fun fact|truth be told|honestly|frankly|importantly|actually|basically|obviously|luckily|sadly|unfortunately|fortunately"
+    r"|(?:(?:duly |well )?noted|got (?:it|that)|gotcha|understood|makes sense|sounds good|will do|copy that|absolutely|certainly|i see)(?=\s*[,:;!.–—])"
     r"|small world but|anyhow|incidentally|again|first(?:ly)?|second(?:ly)?|finally|lastly|oh and|not sure i said|did i mention(?: that)?|for context|context|background|some background|about me|reminder|correction|important|attention|careful|everyone|team|guys|folks)"
     r"(?:\s*[,:;!.–—-]+\s*|\s+(?=\S)|$))+",
 )
@@ -34,7 +35,8 @@ _LEADS = frozenset(
     "like keep bear remember be i we it's its worth let you if while speaking on update bad i'm the long fun truth "
     "honestly frankly importantly actually basically obviously luckily sadly unfortunately fortunately anyhow "
     "incidentally again first firstly second secondly finally lastly not did context background some about reminder "
-    "correction attention careful everyone team guys folks".split()
+    "correction attention careful everyone team guys folks "
+    "duly noted got gotcha understood makes sounds will copy absolutely certainly".split()
 )
 # The same words can open a statement as part of it: "no meat", "now that", "first class", "please call".
 _LEAD_KEEP = re.compile(
@@ -42,12 +44,12 @@ _LEAD_KEEP = re.compile(
 )
 _TAIL = re.compile(
     r"(?:[\s,.;–—-]+(?:thanks?(?: you)?(?: a lot| so much| in advance)?|cheers|please|pls|ok(?:ay)?|right|by the way|btw|fyi|though|as (?:i|we) (?:said|mentioned|agreed)|like i said|if that'?s (?:ok(?:ay)?|all right|fine|alright)"
-    r"|you know|of course|obviously|honestly|i think|i guess|for the record|just so you know|in case (?:it matters|you need it|you were wondering|it helps|it comes up|anyone asks)|if you need it|lol|haha|anyway|too|as well|so far|at the moment|then"
+    r"|noted|got it|understood|you know|of course|obviously|honestly|i think|i guess|for the record|just so you know|in case (?:it matters|you need it|you were wondering|it helps|it comes up|anyone asks)|if you need it|lol|haha|anyway|too|as well|so far|at the moment|then"
     r"|keep that in mind|please (?:note|remember|keep that in mind|remember that)|remember|note that|don't forget|for now|for what it'?s worth|fwiw|no worries|sorry|promise|thank god|finally))+[\s.!,)]*$",
     re.IGNORECASE,
 )
 _TAILS = frozenset(
-    "thanks thank you lot much advance cheers please pls ok okay right way btw fyi though said mentioned agreed "
+    "noted understood thanks thank you lot much advance cheers please pls ok okay right way btw fyi though said mentioned agreed "
     "fine alright know course obviously honestly think guess record matters it wondering helps up asks lol haha "
     "anyway too well far moment then mind note remember that forget now worth fwiw worries sorry promise god "
     "finally".split()
@@ -75,6 +77,7 @@ _DECIDED = re.compile(
 
 _AUXILIARY = {
     "am": "is", "have": "has", "do": "does", "don't": "doesn't", "haven't": "hasn't", "was": "was", "were": "was", "go": "goes",
+    "are": "is", "aren't": "isn't", "weren't": "wasn't",
 }  # fmt: skip
 _ADVERBS = "always|never|usually|really|still|also|only|strongly|now|already|then|just|currently|mostly|generally|normally|typically|often|both|all|mainly|actually|definitely|absolutely|simply|especially|particularly|honestly|truly|finally|recently|sometimes|rarely|hardly|almost always"
 _BASE_FORMS = frozenset(
@@ -102,6 +105,10 @@ _I = re.compile(rf"I\b(?<!\wI){_NUMERAL.format('I')}(?!\.)|i(?![\w'.-])(?<![\w'.
 _MY = re.compile(r"My\b(?:(?<=^My)|(?<=[.:;,–—] My))|m(?:y|ine)\b(?<!\wmy)(?<!\wmine)")
 _ME = re.compile(r"m(?:e|yself)\b(?<!\wme)(?<!\wmyself)")
 _OWN = re.compile(r"[im](?<!\w[im])(?:(?<=i)|(?<=m)(?:y|e|ine|yself))\b")
+_YOU_VERB = re.compile(  # where it is who does something: not "help you find"
+    rf"(?:^|(?<=[,;:.–—] )|(?<=\band )|(?<=\bbut )|(?<=\bthat )|(?<=\bas )|(?<=\bsince )|(?<=\bbecause ))you ((?:(?:{_ADVERBS}) )*)([\w']+)",
+    re.IGNORECASE,
+)
 _YOUR = ((re.compile(r"\byou're\b", re.IGNORECASE), "{} is"), (re.compile(r"\byou've\b", re.IGNORECASE), "{} has"), (re.compile(r"\byou'll\b", re.IGNORECASE), "{} will"), (re.compile(r"\byour\b", re.IGNORECASE), "{}'s"), (re.compile(r"(?<![\w-])you(?![\w-])(?! know| can't)", re.IGNORECASE), "{}"))  # fmt: skip
 
 
@@ -156,6 +163,7 @@ def tell(text: str, source: str, speaker: str, listener: str, kind: str, at: int
         text = _MY.sub(f"{speaker}'s", text)
         text = _ME.sub(speaker, text)
     if "you" in text or "You" in text:
+        text = _YOU_VERB.sub(lambda m: f"{listener} {m[1]}{verb}" if (verb := _verb(m[2])) != m[2] else m[0], text)
         for pattern, said in _YOUR:
             text = pattern.sub(said.format(listener), text)
     if any(map(low.__contains__, _IDLE_WORDS)):
