@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import logging
 import threading
 from collections.abc import Iterator
@@ -33,6 +34,12 @@ def filled(memory: Memory, turns: int = 140) -> Chat:
 
 def name(upstream: Upstream) -> str:
     return f"{upstream.url}#small-vectors"
+
+
+@pytest.fixture(autouse=True)
+def nothing_left_open() -> Iterator[None]:
+    yield
+    gc.collect()  # a connection that nobody closed is a warning now, and warnings are errors
 
 
 def test_D8_a_server_can_make_the_vectors(url: str, upstream: Upstream) -> None:

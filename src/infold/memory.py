@@ -89,6 +89,7 @@ class Memory:
         if summarizer is not None and model is not None:
             raise ConfigError("give either a model or a summarizer, not both")
         self._models = models(model) if model is not None else None
+        self._embedder = chosen(embedder)
         self._callers: dict[str, Caller] = {}
         self._authors: dict[tuple[str, ...], tuple[Author, ...]] = {}
         self.summarizer = summarizer
@@ -97,7 +98,7 @@ class Memory:
         self.clockwork = Clockwork(clock or _milliseconds, ids or new_id)
         self.answers = Answers()
         self.database = Database.open(url, create=create)
-        self.recaller = Recaller(self.database, *chosen(embedder))
+        self.recaller = Recaller(self.database, self._embedder.make, self._embedder.label)
         self.knowledge = Knowledge()
         self.queued = queue
         if queue:
@@ -330,6 +331,7 @@ class Memory:
         self.background.close()
         for caller in self._callers.values():
             caller.close()
+        self._embedder.close()
         self.database.close()
 
     def emit(self, events: Iterable[Event]) -> None:

@@ -100,11 +100,12 @@ def _tokenizer() -> str:
 def _embedder() -> str:
     from infold.embedders import chosen
 
-    make, label = chosen(None)
-    near, far = make().embed(["a small boat", "a little ship"]) @ make().embed(["a small boat", "tax law"]).T
+    choice = chosen(None)
+    embed = choice.make().embed
+    near, far = embed(["a small boat", "a little ship"]) @ embed(["a small boat", "tax law"]).T
     if not near[0] > far[0] > near[1]:
         raise RuntimeError("recall's embedder gives vectors that make no sense; reinstall wordllama")
-    return f"{label}, offline"
+    return f"{choice.label}, offline"
 
 
 def _settings(settings: ServiceSettings) -> str:

@@ -45,6 +45,12 @@ class ServerEmbedder:
         """No words: a server is not asked for each of them."""
         return [[] for _ in words]
 
+    def close(self) -> None:
+        """End the connections to the server; the next call opens them anew."""
+        client, self._client = self._client, None
+        if client is not None:
+            client.close()
+
     def _call(self, texts: list[str]) -> list[list[float]]:
         try:
             import openai
