@@ -155,6 +155,7 @@ REPEATED = [
     ("Correction: the quote was 3,250 and not 2,350.", "the quote was 3,250 and not 2,350"),
     ("Our original pick for treasurer stepped down, Colin takes it.", "your original pick for treasurer stepped down, Colin takes it"),
     ("I don't eat meat.", "you don't eat meat"),
+    ("Our hotel is Casa Flora, booking code QX-7731.", "your hotel is Casa Flora, booking code QX-7731"),
     ("Never deploy after 4 pm.", "never deploy after 4 pm"),
 ]  # fmt: skip
 
@@ -167,6 +168,7 @@ def test_what_the_assistant_repeats_stays_as_it_was_told(told: str, again: str, 
     assert before
     for memory in (fold_in_turn([once, [twice]]), fold_in_turn([[*once, twice]])):
         assert {item.text for item in before} <= {item.text for item in memory}
+        assert len(memory) <= len(before) + 1
 
 
 @pytest.mark.parametrize(("told", "_"), REPEATED)

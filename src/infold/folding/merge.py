@@ -117,8 +117,11 @@ def _conform(draft: Draft, policy: Policy) -> None:
 def _absorb(draft: Draft, candidate: Candidate, layer: str) -> None:
     if candidate.section == "artifacts":  # what memory names already needs no line of its own
         known = [item.text for item in draft.items.values()]
-        parts = [part for part in candidate.text.split(", ") if not any(part in text for text in known)]
+        every = candidate.text.split(", ")
+        parts = [part for part in every if not any(part in text for text in known)]
         candidate = replace(candidate, text=", ".join(parts))
+        if len(parts) < len(every) and any(words(candidate.text) <= told for told in draft.words.values()):
+            return
     key = normal(candidate.text)
     if not key:
         return
