@@ -285,3 +285,10 @@ def test_the_image_installs_what_the_project_offers_and_starts_infold() -> None:
     for line in lines:
         if line.startswith("COPY ") and "--from" not in line:
             assert all((DEPLOY.parent / source).exists() for source in line.split()[1:-1])
+
+
+def test_a_worker_on_sqlite_is_told_who_does_its_work(run: Run) -> None:
+    code, _, error = run("worker", "--database", "sqlite:///chats.db")
+    assert code == 1
+    assert "PostgreSQL" in error
+    assert "infold serve" in error

@@ -104,6 +104,8 @@ def worker(
     settings = ServiceSettings.resolve(
         config=config, database=database, model=model, log_level=log_level, log_format=log_format
     )
+    if not is_postgres(settings.database):
+        fail("a worker needs PostgreSQL (--database postgresql://…); on SQLite `infold serve` does this work itself")
     try:
         from infold.service.telemetry import configure_logs
         from infold.service.worker import run
