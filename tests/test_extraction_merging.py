@@ -155,6 +155,9 @@ REPEATED = [
     ("Correction: the quote was 3,250 and not 2,350.", "the quote was 3,250 and not 2,350"),
     ("Our original pick for treasurer stepped down, Colin takes it.", "your original pick for treasurer stepped down, Colin takes it"),
     ("I don't eat meat.", "you don't eat meat"),
+    ("I'm not keen on fish with bones.", "you're not keen on fish with bones"),
+    ("I'm on blood thinners so no aspirin, no ibuprofen.", "you're on blood thinners so no aspirin, no ibuprofen"),
+    ("We agreed to skip the gifts this Christmas.", "you agreed to skip the gifts this Christmas"),
     ("Our hotel is Casa Flora, booking code QX-7731.", "your hotel is Casa Flora, booking code QX-7731"),
     ("Never deploy after 4 pm.", "never deploy after 4 pm"),
 ]  # fmt: skip
@@ -169,6 +172,38 @@ def test_what_the_assistant_repeats_stays_as_it_was_told(told: str, again: str, 
     for memory in (fold_in_turn([once, [twice]]), fold_in_turn([[*once, twice]])):
         assert {item.text for item in before} <= {item.text for item in memory}
         assert len(memory) <= len(before) + 1
+
+
+@pytest.mark.parametrize(
+    ("told", "again"),
+    [
+        ("My sister-in-law has taken on the seating plan.", "Your sister-in-law has taken on the seating plan."),
+        ("TBC whether Rhys is best man or just an usher.", "TBC whether Rhys is best man or just an usher."),
+        ("We're torn between Hull and Stirling and nothing's been signed.", "You're torn between Hull and Stirling and nothing's been signed."),
+        ("Jury's out on whether I go to the reunion.", "Jury's out on whether you go to the reunion."),
+        ("Akash said he would write the postmortem for Tuesday's outage.", "Akash said he would write the postmortem for Tuesday's outage."),
+    ],
+)  # fmt: skip
+def test_what_is_open_stays_so_when_it_is_repeated(told: str, again: str) -> None:
+    first, second = said(told)[0], Message("assistant", again, seq=2, created_at=ms(MONDAY))
+    before = fold_in_turn([[first]])
+    assert [item.section for item in before] == ["open"]
+    after = fold_in_turn([[first], [second]])
+    assert [(item.section, item.text) for item in after] == [(item.section, item.text) for item in before]
+
+
+@pytest.mark.parametrize(
+    ("opened", "done"),
+    [
+        ("I have to sand the floor by Friday.", "I have sanded the floor."),
+        ("We book the hotel by Friday.", "We booked the hotel."),
+        ("Dana will put the contract into the safe by Friday.", "Dana has put the contract into the safe."),
+        ("It is open which caterer we hire.", "We hire Blomqvist as the caterer."),
+    ],
+)
+def test_what_is_done_is_not_taken_for_a_repetition(opened: str, done: str) -> None:
+    assert bullets(one_by_one(opened), SECTIONS["open"])
+    assert not bullets(one_by_one(opened, done), SECTIONS["open"])
 
 
 @pytest.mark.parametrize(("told", "_"), REPEATED)

@@ -265,13 +265,14 @@ class _Reader:
     def _close(self, sentence: str) -> None:
         said = " ".join(sorted(words(sentence) - GENERIC)[:16])
         if said:
-            self.found.append(Candidate(CLOSING, said, self.sources, closes=True))
+            self.found.append(Candidate(CLOSING, said, self.sources, closes=True, said=sentence))
 
     def _suspect(self, line: str, reading: Reading, sentence: str) -> None:
         """What is worth a line only where it changes a decision that memory knows."""
         if telling(words(line)):
             sure = 1 / (1 + math.exp(-reading.value / 2))
-            self._add(CLOSING, line, closes=reading.closes, confidence=sure, doubts=sentence[: 2 * _REMEMBERED].lower())
+            doubts = sentence[: 2 * _REMEMBERED].lower()
+            self._add(CLOSING, line, said=sentence, closes=reading.closes, confidence=sure, doubts=doubts)
         elif reading.closes:
             self._close(sentence)
 

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 from infold.folding.cues import asks
 from infold.folding.draft import Draft
 from infold.folding.likeness import GENERIC, alike, figures, telling, words
-from infold.folding.overturning import Claim, displaced, doubted, overturned, said_again, says_too
+from infold.folding.overturning import Claim, displaced, doubted, overturned
+from infold.folding.repeating import said_again, same_sentence, says_too
 from infold.items import CLOSING, FACT, LEAF, LONG, PINNED, Candidate, Item, block_tokens, normal, render
 from infold.tokens import count, excerpt
 
@@ -187,7 +188,7 @@ def _close(draft: Draft, said: frozenset[str], candidate: Candidate) -> bool:
             enough = share >= 0.5 or (several and share >= 0.25) or any(draft.rarity(word) == 1 for word in named)
         else:
             enough = several and bool(named) and share >= 0.34 and asks(item.text)
-        if enough and (best is None or (share, item.fold, id) > best):
+        if enough and (best is None or (share, item.fold, id) > best) and not same_sentence(candidate.said, item.text):
             best = (share, item.fold, id)
     if best:
         draft.remove(best[2])

@@ -21,7 +21,7 @@ from infold.folding.likeness import (
     without,
     words,
 )
-from infold.folding.reversals import anew, bearing, bygone, outcome
+from infold.folding.reversals import anew, bygone, outcome
 from infold.items import CLOSING, Candidate, Item
 
 _OVERTURNED = ("decisions", "goals", "facts", "artifacts", "open")
@@ -97,28 +97,6 @@ class Claim:
 def _subjects(text: str) -> list[frozenset[str]]:
     """What a text may be about, as far as that takes more than one word."""
     return [found for topic in topics(text) if len(found := words(topic) - GENERIC) > 1]
-
-
-def said_again(draft: Draft, candidate: Candidate) -> bool:
-    """Whether memory says all of this already, and nothing that a statement takes back: people repeat themselves, and
-    assistants repeat people, without changing their minds."""
-    mine = words(candidate.text)
-    told, gone = mine - GENERIC, words(f"{candidate.replaces} {candidate.doubts}") - mine - GENERIC
-    if not telling(told):
-        return False
-    for id, item in draft.items.items():
-        known, filed_alike = draft.words[id], (item.section == "open") == (candidate.section == "open")
-        nothing_new = mine <= known and gone.isdisjoint(known) and figures(known) <= mine
-        most_of_it = len(known - GENERIC) <= 2 * len(told)
-        if filed_alike and nothing_new and most_of_it and bearing(candidate.text) == bearing(item.text):
-            return True
-    return False
-
-
-def says_too(draft: Draft, candidate: Candidate) -> bool:
-    """Whether a statement says again, beside what it is remembered by, what memory holds: then it takes nothing back."""
-    parts = [words(part) - GENERIC for part in segments(candidate.said) if not bygone(part.lower())]
-    return any(telling(known) and known - GENERIC in parts for known in draft.words.values())
 
 
 def displaced(draft: Draft, candidate: Candidate) -> Candidate:

@@ -11,7 +11,7 @@ from infold.folding.telling import without_change
 # Where the name of the old thing ends.
 _NEXT = r"(?=\s+(?:we|i|let's|and|but|because|so|for|then|as|since|in favou?r|with|to|on|at|it|now|any ?more|the|they|our|he|she)\b|[,;:!?)]|\.(?!\w)|\s[–—-]|$)"
 _OLD = re.compile(
-    rf"(?:\b(?:instead of|rather than|in place of|in lieu of|and not|but not|away from|(?<!more )(?<!less )(?<!later )(?<!longer )(?<!fewer )(?<!earlier )(?<!bigger )(?<!better )than)|, (?:now )?not|(?<!is)(?<!are)(?<!was)(?<!'s)(?<!do)(?<!does)(?<!will)(?<!can)(?<!must)(?<!may) not(?! to\b)(?= [\w .'’-]{{2,30}}$))\s+(?:the |our |my |using |going with |a )?(\w(?:[^,.;:!?()–—]|\.(?=\w)){{1,40}}?){_NEXT}",
+    rf"(?:\b(?:instead of|rather than|in place of|in lieu of|and not|but not|away from|(?<!more )(?<!less )(?<!later )(?<!longer )(?<!fewer )(?<!earlier )(?<!bigger )(?<!better )than)|, (?:now )?not|(?<!is)(?<!are)(?<!was)(?<!'s)(?<!'re)(?<!'m)(?<!do)(?<!does)(?<!will)(?<!can)(?<!must)(?<!may) not(?! to\b)(?= [\w .'’-]{{2,30}}$))\s+(?:the |our |my |using |going with |a )?(\w(?:[^,.;:!?()–—]|\.(?=\w)){{1,40}}?){_NEXT}",
     re.IGNORECASE,
 )
 _FROM_TO = re.compile(r"\bfrom\s+(?:the )?(\w(?:[^,.;:!?()–—]|\.(?=\w)){1,40}?)\s+(?:over )?to\s+", re.IGNORECASE)

@@ -70,7 +70,7 @@ _CHANGED = re.compile(
 )
 # "We have decided to take the train" is "take train" under its heading.
 _DECIDED = re.compile(
-    r"^(?:(?:(?:we|team|the team|everyone|everybody|all of us|both of us)(?:'ve| have|'re| are|'m| am|'ll| will|'s| has)?(?: all| both| now| just| then| finally| both| also| officially| definitely| unanimously)*"
+    r"^(?:(?:(?:we|you|team|the team|everyone|everybody|all of us|both of us)(?:'ve| have|'re| are|'m| am|'ll| will|'s| has)?(?: all| both| now| just| then| finally| both| also| officially| definitely| unanimously)*"
     r" (?:decided|agreed|settled|opted|plumped|gone|went|going|go|chosen|committed)(?: together)? (?:to go (?:with|for)|to use|to|on|for|with|that))|let'?s (?:just )?(?:go|stick|run) (?:ahead )?with|let'?s (?:just )?|decision(?: made| is| taken)?:?(?: to)?|decided(?: on|:)?|agreed:|final (?:decision|choice|answer|call|pick):?|going with|go with)\s+",
     re.IGNORECASE,
 )
@@ -106,7 +106,7 @@ _MY = re.compile(r"My\b(?:(?<=^My)|(?<=[.:;,–—] My))|m(?:y|ine)\b(?<!\wmy)(?
 _ME = re.compile(r"m(?:e|yself)\b(?<!\wme)(?<!\wmyself)")
 _OWN = re.compile(r"[im](?<!\w[im])(?:(?<=i)|(?<=m)(?:y|e|ine|yself))\b")
 _YOU_VERB = re.compile(  # where it is who does something: not "help you find"
-    rf"(?:^|(?<=[,;:.–—] )|(?<=\band )|(?<=\bbut )|(?<=\bthat )|(?<=\bas )|(?<=\bsince )|(?<=\bbecause ))you ((?:(?:{_ADVERBS}) )*)([\w']+)",
+    rf"(?:^|(?<=[,;:.–—] )|(?<=\band )|(?<=\bbut )|(?<=\bthat )|(?<=\bas )|(?<=\bsince )|(?<=\bbecause )|(?<=\bif )|(?<=\bwhether )|(?<=\bwhen ))you ((?:(?:{_ADVERBS}) )*)([\w']+)",
     re.IGNORECASE,
 )
 _YOUR = ((re.compile(r"\byou're\b", re.IGNORECASE), "{} is"), (re.compile(r"\byou've\b", re.IGNORECASE), "{} has"), (re.compile(r"\byou'll\b", re.IGNORECASE), "{} will"), (re.compile(r"\byour\b", re.IGNORECASE), "{}'s"), (re.compile(r"(?<![\w-])you(?![\w-])(?! know| can't)", re.IGNORECASE), "{}"))  # fmt: skip
