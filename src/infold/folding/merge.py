@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from infold.folding.cues import asks
 from infold.folding.draft import Draft
 from infold.folding.likeness import GENERIC, alike, figures, telling, words
-from infold.folding.overturning import Claim, displaced, doubted, overturned
-from infold.folding.repeating import said_again, same_sentence, says_too
+from infold.folding.overturning import Claim, displaced, doubted, outright, overturned
+from infold.folding.repeating import said_again, same_sentence
 from infold.items import CLOSING, FACT, LEAF, LONG, PINNED, Candidate, Item, block_tokens, normal, render
 from infold.tokens import count, excerpt
 
@@ -133,13 +133,8 @@ def _absorb(draft: Draft, candidate: Candidate, layer: str) -> None:
     closed = may_close and _close(draft, said, candidate)
     if closed and (candidate.tentative or candidate.section == CLOSING):
         return
-    if key in draft.normals and candidate.section != CLOSING:
+    if candidate.section != CLOSING and not outright(candidate) and said_again(draft, candidate):
         return
-    if (candidate.replaces or candidate.doubts) and candidate.section != CLOSING:
-        if said_again(draft, candidate):
-            return
-        if says_too(draft, candidate):
-            candidate = replace(candidate, replaces="", doubts="")
     candidate = displaced(draft, candidate)
     if candidate.replaces:
         candidate = replace(candidate, text=overturned(draft, candidate))

@@ -249,7 +249,7 @@ def overturned(draft: Draft, candidate: Candidate, sure: Item | None = None) -> 
         known = words(item.text)
         named = [words(run) for run in nouns(candidate.replaces, known)]
         topic = frozenset[str]().union(*named, *(found for found in subjects if found <= known))
-        shorter = without(text, gone if _outright(candidate) else value_of(item.text) - topic)
+        shorter = without(text, gone if outright(candidate) else value_of(item.text) - topic)
         if words(shorter) - known - GENERIC:
             text = shorter
     # Not with a figure: that would be one its own source does not have.
@@ -257,7 +257,7 @@ def overturned(draft: Draft, candidate: Candidate, sure: Item | None = None) -> 
     return f"{text} ({carried})" if carried else text
 
 
-def _outright(candidate: Candidate) -> bool:
+def outright(candidate: Candidate) -> bool:
     """Whether a reversal names the old thing and nothing else; else all that it said stands for it."""
     gone = words(candidate.replaces)
     return 0 < len(gone) <= _FEW and not gone & words(candidate.text)
@@ -267,7 +267,7 @@ def _hit(draft: Draft, candidate: Candidate, gone: frozenset[str], hit: list[Ite
     """The items that a reversal overturns, beside those that are known to be."""
     mine = words(candidate.text)
     sections = ("decisions",) if candidate.section == "facts" else _OVERTURNED
-    if not hit and _outright(candidate):
+    if not hit and outright(candidate):
         hit = [
             item for id, item in draft.items.items() if gone <= draft.words[id] and item.section in (*sections, "open")
         ]

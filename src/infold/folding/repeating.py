@@ -6,16 +6,15 @@ import functools
 import re
 
 from infold.folding.draft import Draft
-from infold.folding.likeness import GENERIC, figures, segments, telling, words
-from infold.folding.reversals import bearing, bygone
 from infold.folding.telling import lead_stripped
 from infold.items import Candidate, normal
 
 # What changes with who speaks, or is left out when a sentence becomes a line.
-_PERSONAL = frozenset(
-    "i we you me us my our your mine ours yours myself yourself ourselves user assistant am is are re m s ve has have "
-    "the a an and so but really just very quite actually basically simply also though please".split()
+_LEFT_OUT = frozenset(
+    "am is are re m s ve has have the a an and so but really just very quite actually basically simply also though please".split()
 )
+_FIRST = frozenset("i we me us my our mine ours myself ourselves".split())
+_SECOND = frozenset("you your yours yourself".split())
 _SPELLED = {"ll": "will", "d": "would", "doesn": "don", "hasn": "haven", "isn": "aren", "does": "do"}
 _DATE = re.compile(
     r"\d{4}-\d\d-\d\d|(?:mon|tues?|wed(?:nes)?|thu(?:rs)?|fri|sat(?:ur)?|sun)(?:day)?|today|tomorrow|tonight"
@@ -23,10 +22,19 @@ _DATE = re.compile(
 
 
 @functools.lru_cache(maxsize=2048)
-def _bare(text: str, dated: bool = True) -> frozenset[str]:
-    """The words of a sentence, whoever says it; with any date for one, unless `dated`."""
-    said = [_SPELLED.get(word, word) for word in normal(lead_stripped(text)).split() if word not in _PERSONAL]
-    return frozenset("§" if not dated and _DATE.fullmatch(word) else _unbent(word) for word in said)
+def _told(line: str) -> tuple[str, ...]:
+    """The words of a line in their order, whose "we" is the user's."""
+    said = ["user" if word in _FIRST else word for word in normal(lead_stripped(line)).split()]
+    return tuple(_unbent(_SPELLED.get(word, word)) for word in said if word not in _LEFT_OUT)
+
+
+@functools.lru_cache(maxsize=2048)
+def _said(sentence: str, dated: bool) -> tuple[str, ...]:
+    """The same, whoever says it of whom; any date for one, unless `dated`."""
+    persons = {*_FIRST, *_SECOND, "user", "assistant"}
+    said = [word for word in normal(lead_stripped(sentence)).split() if word not in persons and word not in _LEFT_OUT]
+    bare = ["§" if not dated and _DATE.fullmatch(word) else _unbent(_SPELLED.get(word, word)) for word in said]
+    return tuple(word for at, word in enumerate(bare) if word != "§" or "§" not in bare[:at])
 
 
 def _unbent(word: str) -> str:
@@ -35,27 +43,18 @@ def _unbent(word: str) -> str:
     return f"{word[:-1]}i" if word.endswith("y") else word
 
 
-def same_sentence(said: str, line: str) -> bool:
-    """Whether a line tells just this sentence, with a date where that has one."""
-    return bool(said) and _bare(said, dated=False) == _bare(line, dated=False)
+def same_sentence(said: str, line: str, dated: bool = False) -> bool:
+    """Whether a line tells just this sentence; with its date if `dated`, else with any where that has one."""
+    persons = set(normal(said).split())
+    if not said or (persons & _FIRST and persons & _SECOND):  # who does what for whom?
+        return False
+    return _said(said, dated) == _said(line, dated)
 
 
 def said_again(draft: Draft, candidate: Candidate) -> bool:
-    """Whether memory says all of this already, and nothing of what the statement takes back."""
-    mine = words(candidate.text)
-    gone = words(f"{candidate.replaces} {candidate.doubts}") - mine - GENERIC
-    for id, item in draft.items.items():
-        if _bare(candidate.said) == _bare(item.text):
-            return True
-        known, filed_alike = draft.words[id], (item.section == "open") == (candidate.section == "open")
-        nothing_new = mine <= known and gone.isdisjoint(known) and figures(known) <= mine
-        most_of_it = bool(telling(mine)) and len(known - GENERIC) <= 2 * len(mine - GENERIC)
-        if filed_alike and nothing_new and most_of_it and bearing(candidate.text) == bearing(item.text):
-            return True
-    return False
-
-
-def says_too(draft: Draft, candidate: Candidate) -> bool:
-    """Whether a statement says again, beside what it is remembered by, what memory holds: then it takes nothing back."""
-    parts = [words(part) - GENERIC for part in segments(candidate.said) if not bygone(part.lower())]
-    return any(telling(known) and known - GENERIC in parts for known in draft.words.values())
+    """Whether memory has a line that says just this."""
+    told = _told(candidate.text)
+    return any(
+        _told(item.text) == told or same_sentence(candidate.said, item.text, dated=True)
+        for item in draft.items.values()
+    )

@@ -59,22 +59,6 @@ def bygone(text: str) -> bool:
     return _BYGONE.search(text.lower()) is not None
 
 
-_DENIED = r"not?|never|nor|none|nobody|nothing|without|cannot"
-_BEARS = re.compile(
-    rf"\b(?:({_DENIED})|(was|were|had|used to)|(would|could|should|may|might|if|unless|until|except|only))\b|(n['’]t)\b"
-)
-
-
-def bearing(text: str) -> tuple[bool, bool, bool]:
-    """How a text puts what it says, which small words tell: denied, as past, as not quite so."""
-    denied = past = limited = False
-    for found in _BEARS.finditer(text.lower()):
-        denied |= found.lastindex in (1, 4)
-        past |= found.lastindex == 2
-        limited |= found.lastindex == 3
-    return denied, past, limited
-
-
 @functools.lru_cache(maxsize=256)
 def anew(text: str) -> bool:
     """Whether a text says that something holds from now on."""

@@ -44,12 +44,12 @@ _LEAD_KEEP = re.compile(
 )
 _TAIL = re.compile(
     r"(?:[\s,.;–—-]+(?:thanks?(?: you)?(?: a lot| so much| in advance)?|cheers|please|pls|ok(?:ay)?|right|by the way|btw|fyi|though|as (?:i|we) (?:said|mentioned|agreed)|like i said|if that'?s (?:ok(?:ay)?|all right|fine|alright)"
-    r"|noted|got it|understood|you know|of course|obviously|honestly|i think|i guess|for the record|just so you know|in case (?:it matters|you need it|you were wondering|it helps|it comes up|anyone asks)|if you need it|lol|haha|anyway|too|as well|so far|at the moment|then"
+    r"|you know|of course|obviously|honestly|i think|i guess|for the record|just so you know|in case (?:it matters|you need it|you were wondering|it helps|it comes up|anyone asks)|if you need it|lol|haha|anyway|too|as well|so far|at the moment|then"
     r"|keep that in mind|please (?:note|remember|keep that in mind|remember that)|remember|note that|don't forget|for now|for what it'?s worth|fwiw|no worries|sorry|promise|thank god|finally))+[\s.!,)]*$",
     re.IGNORECASE,
 )
 _TAILS = frozenset(
-    "noted understood thanks thank you lot much advance cheers please pls ok okay right way btw fyi though said mentioned agreed "
+    "thanks thank you lot much advance cheers please pls ok okay right way btw fyi though said mentioned agreed "
     "fine alright know course obviously honestly think guess record matters it wondering helps up asks lol haha "
     "anyway too well far moment then mind note remember that forget now worth fwiw worries sorry promise god "
     "finally".split()
@@ -70,14 +70,15 @@ _CHANGED = re.compile(
 )
 # "We have decided to take the train" is "take train" under its heading.
 _DECIDED = re.compile(
-    r"^(?:(?:(?:we|you|team|the team|everyone|everybody|all of us|both of us)(?:'ve| have|'re| are|'m| am|'ll| will|'s| has)?(?: all| both| now| just| then| finally| both| also| officially| definitely| unanimously)*"
+    r"^(?:(?:(?:we|team|the team|everyone|everybody|all of us|both of us)(?:'ve| have|'re| are|'m| am|'ll| will|'s| has)?(?: all| both| now| just| then| finally| both| also| officially| definitely| unanimously)*"
     r" (?:decided|agreed|settled|opted|plumped|gone|went|going|go|chosen|committed)(?: together)? (?:to go (?:with|for)|to use|to|on|for|with|that))|let'?s (?:just )?(?:go|stick|run) (?:ahead )?with|let'?s (?:just )?|decision(?: made| is| taken)?:?(?: to)?|decided(?: on|:)?|agreed:|final (?:decision|choice|answer|call|pick):?|going with|go with)\s+",
     re.IGNORECASE,
 )
 
+_YOU_DECIDED = re.compile(r"^you(?:'ve| have)? (?:decided|agreed|settled|opted) (?:to|on|for|that) ", re.IGNORECASE)
+
 _AUXILIARY = {
     "am": "is", "have": "has", "do": "does", "don't": "doesn't", "haven't": "hasn't", "was": "was", "were": "was", "go": "goes",
-    "are": "is", "aren't": "isn't", "weren't": "wasn't",
 }  # fmt: skip
 _ADVERBS = "always|never|usually|really|still|also|only|strongly|now|already|then|just|currently|mostly|generally|normally|typically|often|both|all|mainly|actually|definitely|absolutely|simply|especially|particularly|honestly|truly|finally|recently|sometimes|rarely|hardly|almost always"
 _BASE_FORMS = frozenset(
@@ -125,6 +126,19 @@ def _verb(word: str) -> str:
     return word + "s"
 
 
+_YOURS = {"are": "is", "aren't": "isn't", "were": "was", "weren't": "wasn't"}
+_PAST_TOO = frozenset("set read put cut let hit cost quit".split())
+
+
+def _you_do(match: re.Match[str], listener: str) -> str:
+    """What "you" do, told of the listener; as it is where that is not sure."""
+    before, verb = match.string[: match.start()].lower(), match[2].lower()
+    if before.endswith("and ") and "you" not in before:  # "Petra and you live in Bergen"
+        return match[0]
+    bent = _YOURS.get(verb) or (match[2] if verb in _PAST_TOO else _verb(match[2]))
+    return f"{listener} {match[1]}{bent}" if bent != match[2] else match[0]
+
+
 def lead_stripped(text: str) -> str:
     """A sentence without its opening filler."""
     first = text.partition(" ")[0].lower()
@@ -152,6 +166,8 @@ def tell(text: str, source: str, speaker: str, listener: str, kind: str, at: int
     if kind in ("decision", "reversal"):
         text = without_change(text)
         text = _DECIDED.sub("", text, count=1)
+        if listener == "User":
+            text = _YOU_DECIDED.sub("", text)
     low = text.lower()
     own = {*_OWN.findall(low)}
     if "i" in own:
@@ -163,7 +179,7 @@ def tell(text: str, source: str, speaker: str, listener: str, kind: str, at: int
         text = _MY.sub(f"{speaker}'s", text)
         text = _ME.sub(speaker, text)
     if "you" in text or "You" in text:
-        text = _YOU_VERB.sub(lambda m: f"{listener} {m[1]}{verb}" if (verb := _verb(m[2])) != m[2] else m[0], text)
+        text = _YOU_VERB.sub(lambda m: _you_do(m, listener), text)
         for pattern, said in _YOUR:
             text = pattern.sub(said.format(listener), text)
     if any(map(low.__contains__, _IDLE_WORDS)):
