@@ -358,7 +358,8 @@ def test_one_worker_sweeps_at_a_time(memory: Memory, postgres_url: str, upstream
                 chat = folded(memory, f"c{number}")
                 forget_jobs(postgres_url)
                 wait_until(partial(is_written, chat))
-                assert sweepers(postgres_url) == holder
+                # On a very busy machine the first may have lost its connection, and the lock with it.
+                assert sweepers(postgres_url) == holder or "starting it again" in first.said()
             first.kill()
             wait_until(lambda: sweepers(postgres_url) not in ([], holder))
             # Also if it only loses its connection.
