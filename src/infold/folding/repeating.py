@@ -6,6 +6,7 @@ import functools
 import re
 
 from infold.folding.draft import Draft
+from infold.folding.likeness import words
 from infold.folding.telling import lead_stripped
 from infold.items import Candidate, normal
 
@@ -15,6 +16,7 @@ _LEFT_OUT = frozenset(
 )
 _FIRST = frozenset("i we me us my our mine ours myself ourselves".split())
 _SECOND = frozenset("you your yours yourself".split())
+_OURS = frozenset(["user", "assistant"])
 _SPELLED = {"ll": "will", "d": "would", "doesn": "don", "hasn": "haven", "isn": "aren", "does": "do"}
 _DATE = re.compile(
     r"\d{4}-\d\d-\d\d|(?:mon|tues?|wed(?:nes)?|thu(?:rs)?|fri|sat(?:ur)?|sun)(?:day)?|today|tomorrow|tonight"
@@ -31,7 +33,7 @@ def _told(line: str) -> tuple[str, ...]:
 @functools.lru_cache(maxsize=2048)
 def _said(sentence: str, dated: bool) -> tuple[str, ...]:
     """The same, whoever says it of whom; any date for one, unless `dated`."""
-    persons = {*_FIRST, *_SECOND, "user", "assistant"}
+    persons = _FIRST | _SECOND | _OURS
     said = [word for word in normal(lead_stripped(sentence)).split() if word not in persons and word not in _LEFT_OUT]
     bare = ["§" if not dated and _DATE.fullmatch(word) else _unbent(_SPELLED.get(word, word)) for word in said]
     return tuple(word for at, word in enumerate(bare) if word != "§" or "§" not in bare[:at])
@@ -53,8 +55,15 @@ def same_sentence(said: str, line: str, dated: bool = False) -> bool:
 
 def said_again(draft: Draft, candidate: Candidate) -> bool:
     """Whether memory has a line that says just this."""
-    told = _told(candidate.text)
-    return any(
-        _told(item.text) == told or same_sentence(candidate.said, item.text, dated=True)
-        for item in draft.items.values()
-    )
+    told, mine = _told(candidate.text), words(candidate.text)
+    for id, item in draft.items.items():
+        if (known := _told(item.text)) == told:
+            return True
+        # Of the same people: two may well say the same of themselves.
+        if (
+            mine <= draft.words[id]
+            and _OURS & {*told} <= {*known}
+            and same_sentence(candidate.said, item.text, dated=True)
+        ):
+            return True
+    return False
