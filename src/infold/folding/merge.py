@@ -10,7 +10,7 @@ from infold.folding.cues import asks
 from infold.folding.draft import Draft
 from infold.folding.likeness import GENERIC, alike, figures, telling, words
 from infold.folding.overturning import Claim, displaced, doubted, outright, overturned
-from infold.folding.repeating import said_again, same_sentence
+from infold.folding.repeating import of_others, said_again, same_sentence
 from infold.items import CLOSING, FACT, LEAF, LONG, PINNED, Candidate, Item, block_tokens, normal, render
 from infold.tokens import count, excerpt
 
@@ -149,6 +149,8 @@ def _absorb(draft: Draft, candidate: Candidate, layer: str) -> None:
     claim = Claim.of(candidate)
     for id, item in list(draft.items.items()):
         other = draft.words[id]
+        if of_others(candidate.text, item.text):
+            continue
         if alike(mine, other):
             if len(mine) < len(other):  # the fuller wording stays
                 text, mine, rewrites = item.text, other, item.rewrites

@@ -53,6 +53,12 @@ def same_sentence(said: str, line: str, dated: bool = False) -> bool:
     return _said(said, dated) == _said(line, dated)
 
 
+def of_others(one: str, other: str) -> bool:
+    """Whether two lines speak of different sides of a chat: the user's home is not the assistant's."""
+    mine, theirs = _OURS & {*_told(one)}, _OURS & {*_told(other)}
+    return bool(mine and theirs) and mine.isdisjoint(theirs)
+
+
 def said_again(draft: Draft, candidate: Candidate) -> bool:
     """Whether memory has a line that says just this."""
     told, mine = _told(candidate.text), words(candidate.text)
