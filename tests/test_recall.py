@@ -103,6 +103,16 @@ def test_D8_what_was_said_3000_messages_ago_is_quoted(long_chat: Chat, name: str
     assert context.messages[-1] == user(question)
 
 
+@pytest.mark.parametrize("budget", [1000, 2000, 2600])
+def test_D4_what_is_known_of_the_user_stays_beside_what_is_recalled(memory: Memory, budget: int) -> None:
+    chat = memory.chat("a", config=small())
+    chat.add([*needles(), user("I'm allergic to nuts."), assistant("Noted."), *chatter(0, 140)])
+    text, question = SAID["locker"]
+    context = chat.context(question, max_tokens=budget)
+    assert text in quoted(context)
+    assert "User is allergic to nuts" in "\n".join(str(w["content"]) for w in context.messages[:2])
+
+
 def test_D8_a_question_finds_the_same_whatever_was_searched_before(memory: Memory, url: str) -> None:
     chat = memory.chat("a", config=small())
     chat.add([*needles(), *chatter(0, 140)])

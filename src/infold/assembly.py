@@ -16,8 +16,8 @@ from infold.tokens import MESSAGE_OVERHEAD, count
 BRIDGE_BESIDE_RECALL = 40  # the bridge may take this fraction of the budget where something is recalled
 BLOCK_SHARE = 6  # the tail is trimmed in steps of this fraction of the budget
 LEAST_RECALL = 60  # tokens below which nothing is quoted
-# Of a small budget, what is asked for gets nearly all; above SMALL, memory and tail get this share of what is more.
-SMALL, BESIDE_RECALL = 2000, 0.2
+BESIDE_RECALL = ((500, 0.1), (2000, 0.1))
+"""What memory and tail keep whatever is asked for: of the tokens above each of these, this share more."""
 PLENTY = 3000  # who asks for no more wants it filled; above that, tokens are only spent on what is likely
 
 
@@ -71,7 +71,7 @@ class _Draft(Layout):
         room = (
             self.budget - self.fixed - self.question_tokens - self.reserve - sum(pin.tokens for pin in self.view.pins)
         )
-        beside = BESIDE_RECALL * max(0, self.budget - SMALL)
+        beside = sum(share * max(0, self.budget - least) for least, share in BESIDE_RECALL)
         return max(0, min(self.kept, int(room - beside)))
 
     def _asks_back(self) -> bool:
