@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import re
 import signal
 import threading
 import time
 from collections.abc import Callable, Iterator
+from datetime import timedelta
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
@@ -15,6 +17,10 @@ from pathlib import Path
 import psycopg
 import pytest
 from pgqueuer import PgQueuer
+from pgqueuer.adapters.drivers.asyncpg import AsyncpgPoolDriver
+from pgqueuer.core.qm import QueueManager
+from pgqueuer.models import HealthCheckEvent
+from pgqueuer.ports.driver import NotifyCallback
 
 from infold import Chat, Memory
 from infold.formats import parse
@@ -440,6 +446,36 @@ def test_workers_end_when_serve_is_killed(postgres_url: str, tmp_path: Path) -> 
         api.kill()
         assert len(crew) == 2
         wait_until(lambda: not any(map(alive, crew)))
+
+
+def test_E7_a_queue_is_not_probed_before_it_listens(
+    memory: Memory, postgres_url: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A probe that nobody heard would cost the worker its queue ten seconds later."""
+    listen, probe = AsyncpgPoolDriver.add_listener, QueueManager.listener_healthy
+    heard: list[object] = []
+
+    async def late(driver: AsyncpgPoolDriver, channel: str, callback: NotifyCallback) -> None:
+        for _ in range(20):  # whoever does not wait is through by then
+            await driver.fetch("SELECT 1")
+        await listen(driver, channel, callback)
+
+    async def probed(queue: QueueManager, timeout: timedelta) -> HealthCheckEvent:
+        try:
+            heard.append(await probe(queue, timeout))
+        except Exception as error:
+            heard.append(error)
+            raise
+        finally:
+            one.stop()
+        return heard[0]  # type: ignore[return-value]
+
+    monkeypatch.setattr(AsyncpgPoolDriver, "add_listener", late)
+    monkeypatch.setattr(QueueManager, "listener_healthy", probed)
+    one = worker.Worker(memory, ServiceSettings(database=postgres_url))
+    asyncio.run(asyncio.wait_for(one.run(), PATIENCE))
+    assert isinstance(heard[0], HealthCheckEvent)
+    assert "the queue failed" not in caplog.text
 
 
 @pytest.mark.parametrize(("retention", "scheduled"), [("keep", []), ("archive", [jobs.COMPACT])])

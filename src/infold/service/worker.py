@@ -137,19 +137,19 @@ class Worker:
     async def _once(self) -> None:
         import asyncpg
         from pgqueuer import PgQueuer
-        from pgqueuer.adapters.drivers.asyncpg import AsyncpgPoolDriver
         from pgqueuer.adapters.persistence import qb
         from pgqueuer.domain.settings import DBSettings
         from pgqueuer.queries import Queries
 
         from infold.ledger.postgres import SCHEMA
+        from infold.service.listening import ListeningDriver
 
         names = DBSettings(db_schema=SCHEMA)
         settings = {"search_path": f"{SCHEMA},public", **_ALIVE}
         async with asyncpg.create_pool(
             self._settings.database, min_size=2, max_size=5, server_settings=settings
         ) as pool:
-            driver = AsyncpgPoolDriver(pool)
+            driver = ListeningDriver(pool)
             queries = Queries(
                 driver, qb.QueryBuilderEnvironment(names), qb.QueryQueueBuilder(names), qb.QuerySchedulerBuilder(names)
             )
