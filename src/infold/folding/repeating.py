@@ -53,9 +53,15 @@ def same_sentence(said: str, line: str, dated: bool = False) -> bool:
     return _said(said, dated) == _said(line, dated)
 
 
+@functools.lru_cache(maxsize=2048)
+def _sides(line: str) -> frozenset[str]:
+    """Which sides of a chat a line speaks of."""
+    return _OURS.intersection(_told(line))
+
+
 def of_others(one: str, other: str) -> bool:
     """Whether two lines speak of different sides of a chat: the user's home is not the assistant's."""
-    mine, theirs = _OURS & {*_told(one)}, _OURS & {*_told(other)}
+    mine, theirs = _sides(one), _sides(other)
     return bool(mine and theirs) and mine.isdisjoint(theirs)
 
 
@@ -63,12 +69,12 @@ def said_again(draft: Draft, candidate: Candidate) -> bool:
     """Whether memory has a line that says just this."""
     told, mine = _told(candidate.text), words(candidate.text)
     for id, item in draft.items.items():
-        if (known := _told(item.text)) == told:
+        if _told(item.text) == told:
             return True
         # Of the same people: two may well say the same of themselves.
         if (
             mine <= draft.words[id]
-            and _OURS & {*told} <= {*known}
+            and _sides(candidate.text) <= _sides(item.text)
             and same_sentence(candidate.said, item.text, dated=True)
         ):
             return True
