@@ -8,7 +8,7 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from infold.tokens import count_cached
+from infold.tokens import count, count_cached
 
 # Section key -> heading, in the order they are shown.
 SECTIONS = {
@@ -164,4 +164,4 @@ def block_tokens(items: Sequence[Item]) -> int:
 @functools.cache
 def heading_tokens(section: str) -> int:
     """Tokens of a section's heading line."""
-    return count_cached(f"## {HEADINGS[section]}\n")
+    return count(f"## {HEADINGS[section]}\n")
