@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from infold import entities, facts
 from infold.folding.across import REACH, Earlier, extract_each
@@ -19,6 +19,8 @@ from infold.messages import Message
 
 BATCH = 256
 """Messages that are read at once where an earlier version left them unread."""
+Read = tuple[Message, list[Candidate]]
+"""A message, and what it states."""
 _KIND = {"facts": "fact", "goals": "goal", "decisions": "decision", "open": "commitment", "artifacts": "artifact"}
 
 
@@ -27,7 +29,7 @@ def earlier(connection: Connection, key: int) -> Earlier:
     return lambda seq: store.messages_between(connection, key, seq - REACH, seq - 1)
 
 
-def _read(connection: Connection, key: int, messages: Sequence[Message]) -> Iterator[tuple[Message, list[Candidate]]]:
+def _read(connection: Connection, key: int, messages: Sequence[Message]) -> Iterator[Read]:
     """Messages of a chat, each with what it states."""
     return zip(messages, extract_each(messages, earlier(connection, key)), strict=True)
 
@@ -44,25 +46,31 @@ def read_ahead(message: Message, chat: str) -> Iterator[None]:
 
 def note(connection: Connection, key: int, chat: str, messages: Sequence[Message]) -> None:
     """Note what some messages state, and what they say of entities."""
-    for message, found in _read(connection, key, messages):
-        if found:
-            derived.note_facts(connection, key, facts.read(message, found, chat))
-        mentions.note_mentions(connection, key, None, entities.read(message, found, chat))
+    read = list(_read(connection, key, messages))
+    _note_facts(connection, key, chat, read)
+    _note_mentions(connection, key, chat, read)
     if messages:
         derived.set_read_to(connection, key, messages[-1].seq)
 
 
 def note_mentions(connection: Connection, key: int, chat: str, messages: Sequence[Message]) -> None:
     """Note what some messages say of entities."""
-    for message, found in _read(connection, key, messages):
-        mentions.note_mentions(connection, key, None, entities.read(message, found, chat))
+    _note_mentions(connection, key, chat, _read(connection, key, messages))
 
 
 def note_facts(connection: Connection, key: int, chat: str, messages: Sequence[Message]) -> None:
     """Note what some messages state; of what is noted already, nothing changes."""
-    for message, found in _read(connection, key, messages):
-        if found:
-            derived.note_facts(connection, key, facts.read(message, found, chat))
+    _note_facts(connection, key, chat, _read(connection, key, messages))
+
+
+def _note_facts(connection: Connection, key: int, chat: str, read: Iterable[Read]) -> None:
+    stated = [statement for message, found in read if found for statement in facts.read(message, found, chat)]
+    derived.note_facts(connection, key, stated)
+
+
+def _note_mentions(connection: Connection, key: int, chat: str, read: Iterable[Read]) -> None:
+    said = [mention for message, found in read for mention in entities.read(message, found, chat)]
+    mentions.note_mentions(connection, key, None, said)
 
 
 def note_written(

@@ -30,10 +30,11 @@ _FACT_COLUMNS = [
     facts.c.confidence, facts.c.replaces, facts.c.speaker, facts.c.sayings, facts.c.seal, chats.c.id,
 ]  # fmt: skip
 _insert_fact = Query(insert(facts).values({c.name: P(c.name) for c in facts.c if c.name != "key"}))
-_fact_by_digest = Query(
+_AT_ONCE = 16  # facts that are looked up together
+_facts_by_digest = Query(
     select(facts.c.key, *_FACT_COLUMNS)
     .join(chats, chats.c.key == facts.c.chat)
-    .where(facts.c.chat == P("of"), facts.c.digest == P("digest"))
+    .where(facts.c.chat == P("of"), facts.c.digest.in_([P(f"digest_{n}") for n in range(_AT_ONCE)]))
 )
 _SEALED = ("text", "kind", "subject", "attribute", "value", "quote", "confidence", "replaces", "speaker", "sayings")
 _MUTABLE = (*_SEALED, "seal")
@@ -70,15 +71,22 @@ _delete_damaged = Query(delete(facts).where(facts.c.chat == P("of"), facts.c.dig
 
 def note_facts(connection: Connection, key: int, statements: Iterable[Statement]) -> None:
     """Keep what was stated; what is known already gets one more source."""
+    stated: dict[bytes, Statement] = {}
     for statement in statements:
-        row = _fact_by_digest(connection, of=key, digest=statement.digest).fetchone()
-        if row is None:
-            _insert_fact(connection, chat=key, digest=statement.digest, **_columns(statement))
-            continue
-        known = _statement(tuple(row[1:]))
-        (joined,) = merged([known, statement]) if known else (statement,)
-        if joined != known:
-            _rewrite(connection, row[0], _columns(joined))
+        digest = statement.digest
+        stated[digest] = merged([stated[digest], statement])[0] if digest in stated else statement
+    every = list(stated)
+    for start in range(0, len(every), _AT_ONCE):
+        digests = every[start : start + _AT_ONCE]
+        padded = {f"digest_{n}": digests[min(n, len(digests) - 1)] for n in range(_AT_ONCE)}
+        rows = {bytes(row[1]): row for row in _facts_by_digest(connection, of=key, **padded)}
+        for digest, row in rows.items():
+            statement, known = stated[digest], _statement(tuple(row[1:]))
+            (joined,) = merged([known, statement]) if known else (statement,)
+            if joined != known:
+                _rewrite(connection, row[0], _columns(joined))
+        new = [digest for digest in digests if digest not in rows]
+        _insert_fact.each(connection, [{"chat": key, "digest": one, **_columns(stated[one])} for one in new])
 
 
 def _rewrite(connection: Connection, fact: int, columns: dict[str, Any]) -> None:

@@ -92,14 +92,16 @@ def insert_fold(connection: Connection, fold: FoldRow) -> None:
 
 
 def insert_items(connection: Connection, key: int, added: Iterable[Item], n: int) -> None:
+    rows: list[dict[str, Any]] = []
     for item in added:
         sources, confidence = canonical_json(item.sources), float(item.confidence)
         sealed = (item.id, item.section, item.text, sources, item.layer, n, item.tokens, confidence, item.rewrites)
-        _insert_item(
-            connection, chat=key, id=item.id, born=n, died=None, layer=item.layer, section=item.section,
-            text=item.text, sources=sources, tokens=item.tokens, confidence=confidence, rewrites=item.rewrites,
-            seal=seal(sealed),
-        )  # fmt: skip
+        rows.append({
+            "chat": key, "id": item.id, "born": n, "died": None, "layer": item.layer, "section": item.section,
+            "text": item.text, "sources": sources, "tokens": item.tokens, "confidence": confidence,
+            "rewrites": item.rewrites, "seal": seal(sealed),
+        })  # fmt: skip
+    _insert_item.each(connection, rows)
 
 
 def end_items(connection: Connection, key: int, ids: Iterable[str], n: int) -> None:

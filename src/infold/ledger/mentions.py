@@ -85,14 +85,16 @@ def delete_mentions(connection: Connection, key: int, user: str | None, gone: Ca
 
 def note_mentions(connection: Connection, key: int | None, user: str | None, found: Iterable[Mention]) -> None:
     """Keep what was said of entities, in a chat or, set by hand, for a user."""
+    rows: list[dict[str, Any]] = []
     for mention in found:
         said = (mention.kind, mention.name, mention.status, mention.due, mention.owner)
         links = canonical_json(mention.links)
-        _insert_mention(
-            connection, chat=key, user=user, seq=mention.seq, at=mention.at, kind=mention.kind,
-            name=mention.name, status=mention.status, due=mention.due, owner=mention.owner, links=links,
-            seal=seal((*said, links, mention.at, mention.seq)),
-        )  # fmt: skip
+        rows.append({
+            "chat": key, "user": user, "seq": mention.seq, "at": mention.at, "kind": mention.kind, "name": mention.name,
+            "status": mention.status, "due": mention.due, "owner": mention.owner, "links": links,
+            "seal": seal((*said, links, mention.at, mention.seq)),
+        })  # fmt: skip
+    _insert_mention.each(connection, rows)
 
 
 def _mention(row: Sequence[Any]) -> Mention | None:

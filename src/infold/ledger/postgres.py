@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
@@ -52,6 +52,11 @@ class PostgresConnection(psycopg.Connection[Any]):
     def run(self, query: Query, values: Mapping[str, Any]) -> Cursor:
         """Run a statement with the values of its binds."""
         return self.execute(query.postgres(self.writing), query.bound(values))
+
+    def run_each(self, query: Query, rows: Sequence[Mapping[str, Any]]) -> None:
+        """Insert rows, in one go: the server is not waited for after each."""
+        with self.cursor() as cursor:
+            cursor.executemany(query.postgres(self.writing), [query.bound(row) for row in rows])
 
     def alone(self, name: str) -> None:
         """Let nobody else be here under the same name before this transaction ends."""

@@ -45,6 +45,10 @@ class Connection(Protocol):
         """Run a statement with the values of its binds."""
         ...
 
+    def run_each(self, query: Query, rows: Sequence[Mapping[str, Any]]) -> None:
+        """Insert rows, in as few turns as the database can."""
+        ...
+
     def alone(self, name: str) -> None:
         """Let nobody else be here under the same name before this transaction ends."""
         ...
@@ -88,6 +92,13 @@ class Query:
                 self._sql, [values[name] if name in values else known.get(name) for name in self._names]
             )
         return connection.run(self, values)
+
+    def each(self, connection: Connection, rows: Sequence[dict[str, Any]]) -> None:
+        """Insert rows, in their order."""
+        if self.scoped:
+            rows = [{**row, TENANT: connection.tenant} for row in rows]
+        if rows:
+            connection.run_each(self, rows)
 
     @property
     def scoped(self) -> bool:

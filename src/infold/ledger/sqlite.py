@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -30,6 +30,7 @@ from infold.ledger.schema import HEAD
 APPLICATION_ID = 0x1F01D  # in the file's header: this is an infold database
 BUSY_TIMEOUT = 30.0  # seconds to wait for another writer
 MOST_LOGGED = 4000  # pages of the log that a change may find before it has to write them to the file itself
+MOST_ROWS = 16  # that a statement inserts
 SCRUB_TIMEOUT = 2000  # milliseconds to wait for readers when the log is emptied
 
 # In WAL mode NORMAL loses nothing when a process dies at any instant; only a power cut or a crash of the operating
@@ -48,6 +49,17 @@ class SqliteConnection(sqlite3.Connection):
     def run(self, query: Query, values: Mapping[str, Any]) -> Cursor:
         """Run a statement with the values of its binds."""
         return query(self, **values)
+
+    def run_each(self, query: Query, rows: Sequence[Mapping[str, Any]]) -> None:
+        """Insert rows, several with a statement: after each, other threads go first."""
+        head, values, row = query.sql.partition(" VALUES ")
+        start = 0
+        while start < len(rows):
+            # Of few lengths, as each makes a statement of its own, which is kept.
+            length = min(MOST_ROWS, 1 << ((len(rows) - start).bit_length() - 1))
+            bound = [value for one in rows[start : start + length] for value in query.bound(one).values()]
+            self.execute(head + values + ", ".join([row] * length), bound)
+            start += length
 
     def alone(self, name: str) -> None:
         """A file has one writer at a time anyway."""

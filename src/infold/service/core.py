@@ -41,6 +41,8 @@ T = TypeVar("T")
 
 _THREADS = 8
 _SLOW_THREADS = 4
+_AFTER = 4
+"""Replies that are kept at the same time; in a file it is one, for there they would only wait for each other."""
 _MOST_TENANTS = 1024
 _MOST_CHATS, _IDLE = 1024, 120.0
 """Chats that are kept open, and seconds after which one that nobody uses is not."""
@@ -63,6 +65,8 @@ class Service:
         self.breaker = Breaker()
         self.feed = Feed()
         self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="infold-service")
+        after = _AFTER if is_postgres(settings.database) else 1
+        self._after = ThreadPoolExecutor(after, thread_name_prefix="infold-after")
         self._slow = ThreadPoolExecutor(_SLOW_THREADS, thread_name_prefix="infold-slow")
         self._chats: OrderedDict[tuple[str, str], tuple[Chat, float]] = OrderedDict()
         self._lock = threading.Lock()
@@ -108,8 +112,8 @@ class Service:
         except TimeoutError:
             log.warning("folds were still being written after %g s; they are finished later", self.settings.grace)
         self.tracing.close()
-        self._threads.shutdown(wait=False)
-        self._slow.shutdown(wait=False)
+        for threads in (self._threads, self._after, self._slow):
+            threads.shutdown(wait=False)
 
     async def run(self, work: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
         """Do something with the memory in a thread, off the event loop."""
@@ -118,6 +122,10 @@ class Service:
     def submit(self, work: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
         """The same for whoever wants to know what becomes of it after giving up on it."""
         return self._threads.submit(work, *args, **kwargs)
+
+    async def run_after(self, work: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
+        """The same for what nobody waits for; a few at a time, as they all take from those that somebody waits for."""
+        return await self._run_in(self._after, work, *args, **kwargs)
 
     async def run_in_time(self, work: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
         """The same for a request of the API, which has nothing to answer without the database."""
@@ -132,8 +140,12 @@ class Service:
 
     async def run_slowly(self, work: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
         """The same for what may take long, such as a model's answer: it keeps no quick request waiting."""
-        loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._slow, functools.partial(work, *args, **kwargs))
+        return await self._run_in(self._slow, work, *args, **kwargs)
+
+    async def _run_in(
+        self, threads: ThreadPoolExecutor, work: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs
+    ) -> T:
+        return await asyncio.get_running_loop().run_in_executor(threads, functools.partial(work, *args, **kwargs))
 
     def find_chat(self, memory: Memory, tenant: str, id: str) -> tuple[Chat, bool]:
         """A chat that is there, and whether it was open before. Never creates one."""

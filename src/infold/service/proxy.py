@@ -293,7 +293,7 @@ class Proxy:
 
     async def _kept(self, place: Place, reply: Reply) -> None:
         try:
-            await self._service.run(settle, place, reply)
+            await self._service.run_after(settle, place, reply)
         except Exception as error:  # the client sends it again, with its next message
             log.warning("a reply was not kept: %s", type(error).__name__, extra={"event": "reply_lost"})
             log.debug("reply not kept", exc_info=True)
