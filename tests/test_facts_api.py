@@ -16,8 +16,9 @@ import pytest
 
 from infold import Chat, ConfigError, Memory, NotFoundError, preset
 from infold.entities import KINDS as ENTITY_KINDS
-from infold.facts import KINDS, STATUSES, Fact, read, resolve
+from infold.facts import KINDS, STATUSES, Fact, Saying, Statement, read, resolve
 from infold.folding.extractive import extract
+from infold.ledger import derived
 from infold.marks import ENTITIES_HEADER
 from infold.messages import canonical_json
 from infold.tokens import REQUEST_OVERHEAD
@@ -393,3 +394,28 @@ def test_E8_default_shows_only_what_a_question_names(memory: Memory) -> None:
     assert lines
     assert all("Anna" in line for line in lines)
     assert json.dumps(lines).count("Boris") == 0
+
+
+@pytest.mark.parametrize("number", [0, 1, 15, 16, 17, 50])
+def test_D3_facts_noted_together_are_those_noted_one_by_one(memory: Memory, number: int) -> None:
+    chats = [memory.chat(id) for id in ("together", "apart")]
+    told: list[list[tuple[object, ...]]] = []
+    for chat in chats:
+        # Every third says what was said before, and is one more source of it.
+        stated = [
+            Statement(
+                f"The box {n - n % 3 // 2} is blue", "fact", "", "", "", "blue", 0.5, "", "user",
+                (Saying(START + n, chat.id, n + 1, f"m{n}", "user"),),
+            )
+            for n in range(number)
+        ]  # fmt: skip
+        portions = [stated] if chat.id == "together" else [[statement] for statement in stated]
+        with chat.writing() as (connection, _):
+            for portion in portions:
+                derived.note_facts(connection, chat.key, portion)
+        with chat.reading() as (connection, _):
+            found, damaged = derived.facts_of_chat(connection, chat.key)
+        assert not damaged
+        told.append([(one.text, *((said.at, said.seq, said.id) for said in one.sayings)) for one in found])
+    assert told[0] == told[1]
+    assert sum(len(fact) - 1 for fact in told[0]) == number
