@@ -228,6 +228,9 @@ def test_values_nested_deeply_have_an_identity() -> None:
 
 
 TEXTS = st.lists(st.sampled_from(["a", "b", "ü"]), max_size=5)
+SENT = st.sampled_from(
+    [Message("user", "a"), Message("assistant", "a"), Message("user", "a", "Ann"), Message("assistant", "x" * 5000)]
+)
 
 
 @given(TEXTS, TEXTS)
@@ -236,6 +239,13 @@ def test_prefixes_are_equal_exactly_as_far_as_chats_are(one: list[str], two: lis
     found = [a == b for a, b in zip(prefixes(first), prefixes(second), strict=False)]
     assert found == [one[: at + 1] == two[: at + 1] for at in range(len(found))]
     assert all(len(digest) == 32 for digest in prefixes(first))
+
+
+@given(st.lists(st.lists(SENT, min_size=1, max_size=20), min_size=1, max_size=5), st.lists(SENT, max_size=10))
+def test_prefixes_do_not_depend_on_what_was_sent_before(chats: list[list[Message]], more: list[Message]) -> None:
+    for chat in (*chats, chats[0] + more, chats[0][:1] + more):
+        first = prefixes(chat[:1])
+        assert prefixes(chat) == [*first, *prefixes(chat[1:], first[0])]
 
 
 def test_reasoning_does_not_change_prefixes() -> None:

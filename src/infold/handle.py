@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from infold.access import Access
@@ -53,6 +55,16 @@ class Handle:
     def reading(self) -> Access:
         """A consistent view of the database together with this chat's fresh state."""
         return Access(self, self._memory.database.read())
+
+    @contextmanager
+    def seen(self) -> Iterator[State]:
+        """This chat's state as its last transaction saw it: the database is not asked again."""
+        with self.lock:
+            if self.cache is not None:
+                yield self.cache
+                return
+        with self.reading() as (_, state):
+            yield state
 
     def writing(self) -> Access:
         """A write transaction together with this chat's fresh state."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from sqlalchemy import Table, bindparam, delete, insert, select
 
@@ -30,7 +30,7 @@ _delete = Query(
     delete(prefixes).where(prefixes.c.chat == P("of"), prefixes.c.scope == P("scope"), prefixes.c.digest == P("digest"))
 )
 _found = Query(
-    select(prefixes.c.chat, prefixes.c.seq, chats.c.id)
+    select(prefixes.c.chat, prefixes.c.seq, chats.c.id, chats.c.last_seq)
     .join(chats, chats.c.key == prefixes.c.chat)
     .where(
         prefixes.c.tenant == P("tenant"),
@@ -49,15 +49,25 @@ _newest = Query(
 )
 
 
+class Found(NamedTuple):
+    """A position of a chat."""
+
+    key: int
+    seq: int
+    id: str
+    last: int
+    """The last position of the chat."""
+
+
 def put(connection: Connection, key: int, scope: str, digest: bytes, seq: int) -> None:
     """Note that what a client sends with this digest ends at a position of a chat."""
     _delete(connection, of=key, scope=scope, digest=digest)
     _insert(connection, chat=key, scope=scope, digest=digest, seq=seq)
 
 
-def found(connection: Connection, scope: str, digest: bytes, most: int = 8) -> list[tuple[int, int, str]]:
-    """Key, position and id of the chats where a digest ends."""
-    return [(key, seq, id) for key, seq, id in _found(connection, scope=scope, digest=digest, most=most)]
+def found(connection: Connection, scope: str, digest: bytes, most: int = 8) -> list[Found]:
+    """The chats where a digest ends."""
+    return [Found(*row) for row in _found(connection, scope=scope, digest=digest, most=most)]
 
 
 def newest(connection: Connection, key: int, scope: str, upto: int) -> tuple[int, bytes]:

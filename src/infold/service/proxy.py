@@ -244,7 +244,7 @@ class Proxy:
         place = receive(memory, replace(caller, context_window=window), asked)
         if asked.previous is not None:  # the upstream has the history
             return place, None
-        with place.chat.reading() as (_, state):
+        with place.chat.seen() as state:  # just now, as the request was added
             policy = state.policy
             window = min(state.context_window, _window(asked.model) or state.context_window)
             budget = min(policy.budget or int(policy.budget_share * window), window)

@@ -124,7 +124,7 @@ def receive(memory: Memory, caller: Caller, asked: Asked) -> Place:
         found = _located(memory, caller, asked)
         chat, seq, new = found.chat, found.seq, asked.messages[found.sent :]
         if found.fork and not new:
-            with memory.database.read() as connection:
+            with chat.reading() as (connection, _):
                 digest = found.digest or _digest_at(connection, chat, caller.scope, seq)
             return Place(memory, chat, seq, digest, caller.scope, found.whole, asked.conversation)
         if found.fork:
@@ -156,7 +156,7 @@ def settle(place: Place, reply: Reply) -> Chat:
                 log.warning("a fold was put off: %s", type(error).__name__, extra={"event": "fold_put_off"})
             return chat
         with place.memory.database.read() as connection:
-            match = _compared(connection, chat.key, chat.id, place.seq, messages, 0)
+            match = _compared(connection, _position(connection, chat, place.seq), messages, 0)
             brought = match.sent == len(messages) or (not reply.complete and _brought_cut(connection, match, messages))
         if brought:  # the client's next request was quicker
             return chat
@@ -224,7 +224,7 @@ def _located(memory: Memory, caller: Caller, asked: Asked) -> _Found:
     if asked.previous is not None:
         with memory.database.read() as connection:
             found = known.found(connection, caller.scope, response(asked.previous), 1)
-            matches = [_ending(connection, key, id, seq) for key, seq, id in found]
+            matches = [_Match(at.key, at.id, at.seq, 0, at.seq == at.last) for at in found]
     else:
         with memory.database.read() as connection:
             matches = _matches(connection, caller, asked.messages)
@@ -245,9 +245,8 @@ def _located(memory: Memory, caller: Caller, asked: Asked) -> _Found:
 def _beginning(memory: Memory, chat: Chat, messages: Sequence[Message]) -> _Found:
     """The same for a request that has no reply in common with any chat from the start: it is compared with the named one."""
     with memory.database.read() as connection:
-        row = store.chat_by_key(connection, chat.key)
-        last = row.last_seq if row else 0
-        match = _compared(connection, chat.key, chat.id, 0, messages, 0)
+        start = _position(connection, chat, 0)
+        match, last = _compared(connection, start, messages, 0), start.last
         if match.ends:
             return _Found(chat, match.seq, match.sent)
         part = _overlapping(connection, chat, last, messages)
@@ -286,7 +285,7 @@ def _matches(connection: Connection, caller: Caller, messages: Sequence[Message]
     replies = [at for at, message in enumerate(messages) if message.role == "assistant" and not silent(message)]
     # Whoever knows a beginning knows every shorter one: the last reply is nearly always it, else it is found by halves.
     low, high = 0, len(replies)  # replies[:low] are known, replies[high:] are not
-    found: list[tuple[int, int, str]] = []
+    found: list[known.Found] = []
     probe = high - 1
     while low < high:
         rows = known.found(connection, caller.scope, digests[replies[probe]])
@@ -302,7 +301,7 @@ def _matches(connection: Connection, caller: Caller, messages: Sequence[Message]
         sent = replies[low - 1] + 1
         while sent < len(messages) and silent(messages[sent]):
             sent += 1
-        matches = [_compared(connection, key, id, seq, messages, sent) for key, seq, id in found]
+        matches = [_compared(connection, at, messages, sent) for at in found]
     return [replace(match, digest=digests[match.sent - 1]) for match in matches]
 
 
@@ -312,9 +311,9 @@ def _cut_short(
     """The chats that have the reply at this place too, but cut off earlier or later than the client has it."""
     found = known.found(connection, caller.scope, cut(digests[at - 1] if at else START))
     return [
-        _compared(connection, key, id, seq, messages, at + 1)
-        for key, seq, id in found
-        if any(_is_same_cut(one, messages[at]) for one in store.messages_between(connection, key, seq, seq))
+        _compared(connection, end, messages, at + 1)
+        for end in found
+        if any(_is_same_cut(one, messages[at]) for one in store.messages_between(connection, end.key, end.seq, end.seq))
     ]
 
 
@@ -331,13 +330,17 @@ def _is_same_cut(one: Message, other: Message) -> bool:
     return one.text.startswith(other.text) or other.text.startswith(one.text)
 
 
-def _compared(connection: Connection, key: int, id: str, seq: int, messages: Sequence[Message], sent: int) -> _Match:
+def _position(connection: Connection, chat: Chat, seq: int) -> known.Found:
+    row = store.chat_by_key(connection, chat.key)
+    return known.Found(chat.key, seq, chat.id, row.last_seq if row else 0)
+
+
+def _compared(connection: Connection, start: known.Found, messages: Sequence[Message], sent: int) -> _Match:
     """Go on comparing after a position that both have."""
-    row = store.chat_by_key(connection, key)
-    last = row.last_seq if row else 0
+    key, seq, id, last = start
     while True:
         upto = min(last, seq + len(messages) - sent + _AHEAD)
-        stored = store.messages_between(connection, key, seq + 1, upto)
+        stored = store.messages_between(connection, key, seq + 1, upto) if seq < last else []
         if not stored:
             return _Match(key, id, seq, sent, True)
         for message in stored:
@@ -348,12 +351,6 @@ def _compared(connection: Connection, key: int, id: str, seq: int, messages: Seq
                     return _Match(key, id, seq, sent, False)
                 sent += 1
             seq = message.seq
-
-
-def _ending(connection: Connection, key: int, id: str, seq: int) -> _Match:
-    """A chat that a request goes on with from a position, whatever it sends."""
-    row = store.chat_by_key(connection, key)
-    return _Match(key, id, seq, 0, row is not None and row.last_seq == seq)
 
 
 def _digest_at(connection: Connection, chat: Chat, scope: str, seq: int) -> bytes:

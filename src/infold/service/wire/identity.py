@@ -9,6 +9,8 @@ from __future__ import annotations
 import functools
 import hashlib
 import json
+import threading
+from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -22,6 +24,7 @@ _BESIDE = frozenset(("id", "status", "cache_control", "annotations", "citations"
 
 _PLAIN = {"role", "content"}
 _SHORT = 4096  # characters of a text whose hash is kept in mind
+_CHATS, _FEW, _MOST = 256, 8, 128  # chats whose hashes are, from how many messages on, and of how many
 START = hashlib.sha256(b"infold chat").digest()
 """The hash of no messages."""
 
@@ -63,13 +66,51 @@ def silent(message: Message) -> bool:
 def prefixes(messages: Sequence[Message], start: bytes = START) -> list[bytes]:
     """For each message a hash of all up to it, after those that `start` stands for. A silent message has that of the one
     before."""
+    if start != START or len(messages) < _FEW:
+        return _chained(messages, start)
+    return _beginnings.chained(messages)
+
+
+def _chained(messages: Sequence[Message], now: bytes) -> list[bytes]:
     result: list[bytes] = []
-    now = start
     for message in messages:
         if not silent(message):
             now = hashlib.sha256(now + identity(message)).digest()
         result.append(now)
     return result
+
+
+class _Beginnings:
+    """How chats begin: what a client sends again with every request is hashed once."""
+
+    def __init__(self) -> None:
+        self._known: OrderedDict[tuple[str, ...], tuple[tuple[Message, ...], list[bytes]]] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def chained(self, messages: Sequence[Message]) -> list[bytes]:
+        """The hashes of a chat from its start on."""
+        key = tuple(str(message.content) for message in messages[:2])
+        with self._lock:
+            before, hashes = self._known.pop(key, ((), []))
+        if before != tuple(messages[: len(before)]):
+            before, hashes = (), []
+        hashes = [*hashes, *_chained(messages[len(before) :], hashes[-1] if hashes else START)]
+        end = len(before)
+        while end < min(len(messages), _MOST) and _is_short(messages[end]):
+            end += 1
+        with self._lock:
+            self._known[key] = tuple(messages[:end]), hashes[:end]
+            if len(self._known) > _CHATS:
+                self._known.popitem(last=False)
+        return hashes
+
+
+_beginnings = _Beginnings()
+
+
+def _is_short(message: Message) -> bool:
+    """Whether a message is a text that is equal to another only if both are the same."""
+    return message.body is None and isinstance(message.content, str) and len(message.content) <= _SHORT
 
 
 def _said(message: Message) -> dict[str, Any]:
