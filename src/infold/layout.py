@@ -49,6 +49,7 @@ class Layout:
         self.used = 0
         self.bridged: tuple[int, int, int] | None = None
         self._starts: list[int] | None = None
+        self._shown: list[Message] = []
 
     def _split(self, query: Message | None) -> None:
         """The question, what follows it (an agent at work), and the tail before it in whole units."""
@@ -126,7 +127,7 @@ class Layout:
 
     def context(self) -> Context:
         self.bridged = bridged = self._bridged()
-        messages = self.shown()
+        messages = self._shown = [m for section in self.policy.order for m in self._section(section)]
         self.used = REQUEST_OVERHEAD + self.tools_tokens + sum([message.tokens for message in messages])
         assert self.used <= self.budget, (self.used, self.budget)
         starts = self._turn_starts()
@@ -146,7 +147,7 @@ class Layout:
 
     def shown(self) -> list[Message]:
         """The messages of the context, in order."""
-        return [message for section in self.policy.order for message in self._section(section)]
+        return [*self._shown]
 
     def _section(self, section: str) -> list[Message]:
         """The messages of one section."""

@@ -25,7 +25,7 @@ from infold.service.wire.base import (
     tools_of,
     whole,
 )
-from infold.service.wire.tail import shown, with_own_end
+from infold.service.wire.tail import as_developer, shown, with_own_end
 
 # What of a reply is kept beside its content. Some servers refuse other things that they themselves wrote, such as
 # reasoning; a client that needs them sends them itself.
@@ -55,7 +55,7 @@ class ChatApi:
     def write(self, body: Mapping[str, Any], context: Context) -> Wire:
         given = listed(body, "messages")
         own = given[: own_messages(given)]
-        built = formats.to_chat(shown(context, own))
+        built = formats.to_chat(shown(context, own)) if as_developer(own) else context.messages
         return {**body, "messages": [*own, *with_own_end(built, given[len(own) :])]}
 
     def replies(self, body: bytes, status: int, content_type: str) -> Reply | None:

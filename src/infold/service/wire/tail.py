@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -15,10 +15,15 @@ from infold.service.wire.identity import identity, silent
 _CACHE = "cache_control"
 
 
+def as_developer(own: Sequence[Any]) -> bool:
+    """Whether what infold says itself takes the role that the client's own instructions have: some models take one only."""
+    return bool(own) and all(value["role"] == "developer" for value in own)
+
+
 def shown(context: Context, own: Sequence[Any]) -> list[Message]:
-    """The messages of a context. What infold says itself has the role that the client uses: some models take one only."""
+    """The messages of a context, in the roles that the client uses."""
     found = context.shown()
-    if not own or any(value["role"] != "developer" for value in own):
+    if not as_developer(own):
         return found
     return [replace(m, role="developer") if m.role == "system" and not m.seq else m for m in found]
 
@@ -29,26 +34,24 @@ def with_own_end(built: Sequence[Wire], given: Sequence[Any]) -> list[Wire]:
     The client knows best what its provider needs there: reasoning, signatures, marks for the cache. Before that, marks
     for the cache are left out: the ledger has them from many requests, and providers take few in one.
     """
-    ours, theirs = _groups(built), _groups(given)
-    same = 0
-    for our, their in zip(reversed(ours), reversed(theirs), strict=False):
-        if our != their:  # in the same words, as nearly always, it says the same
-            said = _says(our)
-            if not said or said != _says(their):
+    ours, theirs = len(built), len(given)
+    for our, their in zip(_starts(built), _starts(given), strict=False):
+        if built[our:ours] != given[their:theirs]:  # in the same words, as nearly always, it says the same
+            said = _says(built[our:ours])
+            if not said or said != _says(given[their:theirs]):
                 break
-        same += 1
-    kept = [_uncached(value) for group in ours[: len(ours) - same] for value in group]
-    return kept + [value for group in theirs[len(theirs) - same :] for value in group]
+        ours, theirs = our, their
+    return [*map(_uncached, built[:ours]), *given[theirs:]]
 
 
-def _groups(values: Sequence[Any]) -> list[list[Any]]:
-    """Each message with the reasoning items before it."""
-    groups: list[list[Any]] = [[]]
-    for value in values:
-        groups[-1].append(value)
-        if not (isinstance(value, dict) and value.get("type") == "reasoning"):
-            groups.append([])
-    return groups if groups[-1] else groups[:-1]
+def _starts(values: Sequence[Any]) -> Iterator[int]:
+    """Where each message begins, the last one first: at the reasoning items before it."""
+    start = len(values)
+    while start:
+        start -= 1
+        while start and isinstance(before := values[start - 1], dict) and before.get("type") == "reasoning":
+            start -= 1
+        yield start
 
 
 def _says(group: Sequence[Wire]) -> list[bytes]:
