@@ -24,7 +24,7 @@ _BESIDE = frozenset(("id", "status", "cache_control", "annotations", "citations"
 
 _PLAIN = {"role", "content"}
 _SHORT = 4096  # characters of a text whose hash is kept in mind
-_CHATS, _FEW, _MOST = 256, 8, 128  # chats whose hashes are, from how many messages on, and of how many
+_CHATS, _FEW, _MOST = 64, 8, 128  # chats whose hashes are, from how many messages on, and of how many
 START = hashlib.sha256(b"infold chat").digest()
 """The hash of no messages."""
 
