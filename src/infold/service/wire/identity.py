@@ -66,7 +66,7 @@ def silent(message: Message) -> bool:
 def prefixes(messages: Sequence[Message], start: bytes = START) -> list[bytes]:
     """For each message a hash of all up to it, after those that `start` stands for. A silent message has that of the one
     before."""
-    if start != START or len(messages) < _FEW:
+    if start != START or len(messages) < _FEW or not all(map(_is_short, messages[:2])):
         return _chained(messages, start)
     return _beginnings.chained(messages)
 
