@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import gc
+import time
+import weakref
 from pathlib import Path
 
 import pytest
 
 from infold import Memory
+from infold.quiet import quiet
 from infold.service import core
 from infold.service.settings import ServiceSettings
 from tests.test_recall import QUESTIONS, chatter, needles, small
@@ -34,3 +38,25 @@ def test_E7_nothing_is_kept_of_a_chat_that_nobody_uses(tmp_path: Path, monkeypat
         service.keep_chat("", chats[1])
         assert not memory.recaller._chats
         assert [shown(chats[0].recall(question)) for question in QUESTIONS[:3]] == found
+
+
+def test_E7_the_room_of_a_chat_is_free_as_soon_as_it_is_let_go(memory: Memory) -> None:
+    chat = memory.chat("let go", config=small())
+    chat.add([*needles(), *chatter(0, 100)])
+    chat.context(QUESTIONS[0])
+    chat.recall(QUESTIONS[0])
+    chat.fold()
+    chat.settle()
+    kept = weakref.ref(chat)
+    collects = gc.isenabled()
+    gc.disable()  # a server looks for circles seldom: there must be none
+    try:
+        del chat
+        deadline = time.monotonic() + 30
+        while kept() is not None and time.monotonic() < deadline:
+            quiet.clear()  # what is read ahead keeps a chat until it is done
+            time.sleep(0.01)
+        assert kept() is None
+    finally:
+        if collects:
+            gc.enable()

@@ -42,7 +42,7 @@ from infold.records import SummaryRecord
 from infold.remembering import Remembering
 from infold.repairing import repair
 from infold.reports import FoldStats, LastSummarization, MemoryState, Usage
-from infold.rewriter import Rewriter
+from infold.rewriter import Rewriter, Tried
 from infold.state import State, asked, last_question, note_marks
 from infold.tokens import message_tokens, tools_tokens
 from infold.triggers import decide
@@ -60,7 +60,7 @@ class Chat(Remembering, Changing):
 
     def __init__(self, memory: Memory, key: int, id: str, wait: bool) -> None:
         super().__init__(memory, key, id, wait)
-        self._rewriter = Rewriter(memory, self, wait)
+        self._tried = Tried()
         self._indexed = 0
         """Blocks of the recall index that were asked for."""
 
@@ -406,6 +406,10 @@ class Chat(Remembering, Changing):
         return receipt
 
     # Plumbing ------------------------------------------------------------------------------------------
+
+    @property
+    def _rewriter(self) -> Rewriter:
+        return Rewriter(self._memory, self, self._wait, self._tried)
 
     def _index(self, state: State) -> None:
         """Let the background make what recall needs of messages that were folded."""

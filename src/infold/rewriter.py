@@ -6,7 +6,7 @@ import os
 import platform
 import secrets
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from infold.committing import EXTRACTIVE, Clockwork, LostRaceError, noted
@@ -81,16 +81,27 @@ def _is_gone(owner: str) -> bool:
     return False
 
 
-class Rewriter:
-    """Makes the folds of one chat that are not made inside an add."""
+@dataclass(slots=True)
+class Tried:
+    """What a chat remembers of its summarizers."""
 
-    def __init__(self, memory: Memory, chat: Chat, wait: bool) -> None:
+    authors: tuple[Policy | None, tuple[Author, ...]] = None, ()
+    """Who writes its summaries, by the policy beside them."""
+    stuck: int = -1
+    """Version of memory at which nobody could write what was due: trying again is useless until it changes."""
+
+
+class Rewriter:
+    """Makes the folds of one chat that are not made inside an add. Made anew for each: a chat that kept one would be kept by
+    it, too, and its memory would not be free again when it is let go."""
+
+    __slots__ = ("_chat", "_memory", "_tried", "_wait")
+
+    def __init__(self, memory: Memory, chat: Chat, wait: bool, tried: Tried) -> None:
         self._memory = memory
         self._chat = chat
         self._wait = wait
-        self._known: tuple[Policy | None, tuple[Author, ...]] = None, ()
-        self._stuck = -1
-        """Version of memory at which nobody could write what was due: trying again is useless until it changes."""
+        self._tried = tried
 
     @property
     def _policy(self) -> Policy:
@@ -100,10 +111,10 @@ class Rewriter:
     @property
     def authors(self) -> tuple[Author, ...]:
         """Who writes this chat's summaries, in order of preference."""
-        policy = self._policy
-        if policy is not self._known[0]:  # asked at every add
-            self._known = policy, self._memory.authors(policy) if self._memory.writes else ()
-        return self._known[1]
+        policy, known = self._policy, self._tried.authors
+        if policy is not known[0]:  # asked at every add
+            known = self._tried.authors = policy, self._memory.authors(policy) if self._memory.writes else ()
+        return known[1]
 
     @property
     def folds_instantly(self) -> bool:
@@ -167,7 +178,7 @@ class Rewriter:
 
     def resume(self, state: State) -> None:
         """Go on with what a crash, a closed process or an outage left undone."""
-        if not self.authors or self._wait or self._stuck == state.row.version or self._memory.summarizer:
+        if not self.authors or self._wait or self._tried.stuck == state.row.version or self._memory.summarizer:
             return
         if self._memory.queued:
             return
@@ -296,7 +307,7 @@ class Rewriter:
         if self._upgrades(state.policy) and self._owes(state):
             if unwritten(connection, state)[0]:
                 return Plan(0, state.records[0].reason), None
-            self._stuck = state.row.version  # its messages were removed: it stays as it is
+            self._tried.stuck = state.row.version  # its messages were removed: it stays as it is
         return None, marks
 
     def _diagnosis(self, connection: Connection, state: State, error: Exception, plan: Plan) -> Event:
@@ -327,7 +338,7 @@ class Rewriter:
                 note_marks(connection, state, marks)
             self._chat.cache = state
             if not isinstance(error, TransportError) and any(author.available for author in self.authors):
-                self._stuck = asked.version
+                self._tried.stuck = asked.version
         self._memory.emit(events)
         if policy.abort_on_failure:
             raise SummarizerError(
