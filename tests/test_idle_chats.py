@@ -47,16 +47,17 @@ def test_E7_the_room_of_a_chat_is_free_as_soon_as_it_is_let_go(memory: Memory) -
     chat.recall(QUESTIONS[0])
     chat.fold()
     chat.settle()
-    kept = weakref.ref(chat)
+    kept = [weakref.ref(chat), weakref.ref(memory.recaller._chats[chat.key].corpus)]
+    memory.recaller.release(chat.key)
     collects = gc.isenabled()
     gc.disable()  # a server looks for circles seldom: there must be none
     try:
         del chat
         deadline = time.monotonic() + 30
-        while kept() is not None and time.monotonic() < deadline:
+        while any(one() is not None for one in kept) and time.monotonic() < deadline:
             quiet.clear()  # what is read ahead keeps a chat until it is done
             time.sleep(0.01)
-        assert kept() is None
+        assert [one() for one in kept] == [None, None]
     finally:
         if collects:
             gc.enable()

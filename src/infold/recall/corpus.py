@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -46,6 +47,7 @@ class Corpus:
         self._firsts: list[int] = []
         self._base = self._settled = -1
         self._everything: Pool | None = None
+        """What ranks all of it, but for the corpus itself."""
 
     def extend(self, found: Segment, chat: int | Numbers = 0, alone: bool = False, apart: Sequence[int] = ()) -> None:
         """Add what was said next in a chat, or in several; a chat's segments must come one after the other.
@@ -216,10 +218,15 @@ class Corpus:
 
     def everything(self) -> Pool:
         """All passages, for ranking."""
-        if self._everything is None:
+        kept = self._everything
+        if kept is None:
             self.settle()
-            self._everything = Pool(self, None)
-        return self._everything
+            kept = Pool(self, None)
+            del kept.corpus  # they would keep each other, and their room, when nobody else does
+            self._everything = kept
+        pool = copy(kept)
+        pool.corpus = self
+        return pool
 
     def some(self, sessions: Numbers) -> Pool:
         """The passages of some sessions, given by their numbers in rising order."""
