@@ -7,8 +7,7 @@ questions about earlier messages as often as people ask them (bench.asking: 13 o
 second turn asks back, which is more than anybody does, and shows what such a question costs. On a machine that is shared, the
 seconds in which others were given the processor are left out, and more are added in their place. Then as many turns as go through
 with some clients that never pause: through one process, which uses one core, and through two of them on the same database, each with
-half of the clients. What the host gives to others of the two cores that are wanted then is counted as if it had been idle: the turns
-of two whole cores are told, and those that really went through.
+half of the clients. What share of the two cores the host gave them stands beside it in the results.
 """
 
 from __future__ import annotations
@@ -62,11 +61,6 @@ class Rate:
     """Of the time of the processor, the share that the host did not give to others."""
     cpu: float
     """Milliseconds of processor time of the proxy a turn."""
-
-    @property
-    def whole(self) -> float:
-        """Turns a second of whole cores."""
-        return self.turns / self.given
 
 
 class Client:
@@ -229,8 +223,12 @@ def run(work: Path, seconds: int, clients: int) -> None:
             Figure(f"{what}: the same in all seconds, p50", times.added(0.5, calm=False), "ms"),
             Figure(f"{what}: the same in all seconds, p99", times.added(0.99, calm=False), "ms"),
             Figure(f"{what}: turns a second, {clients} clients, one process", one.turns, ""),
-            Figure(f"{what}: turns a second, {clients} clients, two processes", two.turns, ""),
-            Figure(f"{what}: the same of two whole cores", two.whole, "", least=LEAST_TURNS if limited else None),
+            Figure(
+                f"{what}: turns a second, {clients} clients, two processes",
+                two.turns,
+                "",
+                least=LEAST_TURNS if limited else None,
+            ),
             Figure(f"{what}: processor time of the proxy a turn", one.cpu, "ms"),
             Figure(f"{what}: requests that went without memory", failures, "", 0),
             Figure(f"{what}: requests that failed", times.failed, "", 0),
