@@ -6,6 +6,7 @@ import gc
 import time
 import weakref
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -47,7 +48,7 @@ def test_E7_the_room_of_a_chat_is_free_as_soon_as_it_is_let_go(memory: Memory) -
     chat.recall(QUESTIONS[0])
     chat.fold()
     chat.settle()
-    kept = [weakref.ref(chat), weakref.ref(memory.recaller._chats[chat.key].corpus)]
+    kept: list[weakref.ref[Any]] = [weakref.ref(chat), weakref.ref(memory.recaller._chats[chat.key].corpus)]
     memory.recaller.release(chat.key)
     collects = gc.isenabled()
     gc.disable()  # a server looks for circles seldom: there must be none
