@@ -14,7 +14,7 @@ import pytest
 from infold import Chat, Memory, Message, formats, summarize_memory
 from infold.folder import fold_written
 from infold.folding import merge
-from infold.foreseeing import Due, Foreseen
+from infold.foreseeing import MOST_AT_ONCE, Due, Foreseen, planned
 from infold.ledger.rows import Event
 from infold.messages import parse
 from infold.quiet import Quiet, quiet
@@ -126,7 +126,7 @@ def test_B9_what_was_foreseen_is_used_only_for_what_it_was_made_of(
         change(one)
         with one.writing() as (connection, state):
             assert not foreseen.holds(state, len(foreseen.due.messages)) or change is _pin
-            one.cache, _ = one._rewriter.decide(connection, state, known)
+            one.cache, _ = one._rewriter._decided(connection, state, *planned(state), known)
     assert told(chat) == told(plain)
     assert chat.verify().ok
 
@@ -297,3 +297,20 @@ def test_who_closes_the_file_waits_for_what_is_written_to_it(
     closing.join(60)
     tidying.join(60)
     assert not Path(f"{url.removeprefix('sqlite:///')}-wal").exists()
+
+
+@pytest.mark.parametrize("preset", ["default", "chunked", "engine"])
+def test_B6_a_long_history_is_folded_part_by_part(memory: Memory, preset: str) -> None:
+    chat = memory.chat("a", preset=preset, context_window=4000)
+    history = [parse(one) for n in range(500) for one in said(n)]
+    chat.append(history, fold=False)
+    chat.append([parse(user("And now?"))], fold=False)
+    chat.append([parse(assistant("Now we go on."))], apart=True)
+    while (cursor := chat.memory.cursor) >= 0 and chat.fold_due():
+        assert 0 < chat.memory.cursor - cursor <= MOST_AT_ONCE
+        assert chat.verify().ok
+    assert len(history) - chat.memory.cursor < MOST_AT_ONCE
+    assert not chat.fold_due()
+    with chat.reading() as (_, state):
+        assert planned(state)[0] is None
+    assert chat.verify().ok

@@ -34,6 +34,27 @@ def sizes(memory: Memory) -> list[int]:
 
 
 @pytest.mark.parametrize("chat", ["ferry", None], ids=["named", "by what is said"])
+@pytest.mark.parametrize("before", [0, 2], ids=["first", "later"])
+def test_a_client_goes_on_after_several_cut_replies(memory: Memory, chat: str | None, before: int) -> None:
+    history: list[dict[str, Any]] = []
+    for number in range(before):
+        history.append(user(f"Question {number}"))
+        place = ask(memory, chat, *history)
+        history.append(assistant(f"Answer {number}"))
+        settle(place, told(history[-1]))
+    for number in range(4):  # the client has a little less of each than was sent
+        history.append(user(f"When does ferry {number} leave?"))
+        settle(ask(memory, chat, *history), told(assistant(f"{SAID} {number}"), complete=False))
+        history.append(assistant(SAID))
+    for number in range(2):
+        history.append(user(f"Go on {number}"))
+        place = ask(memory, chat, *history)
+        history.append(assistant(f"And on {number}"))
+        settle(place, told(history[-1]))
+    assert sizes(memory) == [len(history)]
+
+
+@pytest.mark.parametrize("chat", ["ferry", None], ids=["named", "by what is said"])
 @pytest.mark.parametrize(
     "kept", ["The ferry leaves", "", SAID, SAID + " again at ten"], ids=["less", "none", "same", "more"]
 )

@@ -191,17 +191,18 @@ class Chat(Remembering, Changing):
         quiet.soon(id(backend), backend.tidy())
         return added
 
-    def fold_due(self) -> None:
-        """Make the fold that an add has left, if any."""
+    def fold_due(self) -> bool:
+        """Make the fold that an add has left, if any. Of very many messages it is a part: then there is more to do."""
         known = self.cache
         if not self._rewriter.folds_instantly or (known is not None and known.marks.seen == known.row.last_seq):
-            return
+            return False
         state, events = self._rewriter.fold_apart()
         self._folded(state, events)
         if events:
             quiet.soon(id(self), self._read_ahead())
         else:
             self._rewriter.resume(state)
+        return bool(events) and state.marks.seen < state.row.last_seq
 
     def _folded(self, state: State, events: Sequence[Event]) -> None:
         """Tell of folds that were made, and have done what is left to do for them."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from infold.folding.across import REACH, extract_each
 from infold.folding.extractive import extract
@@ -16,9 +16,23 @@ from infold.noting import earlier
 from infold.policy import Policy
 from infold.quiet import quiet
 from infold.state import State
-from infold.triggers import decide
+from infold.triggers import Marks, Plan, decide
+from infold.units import splits_unit, turn_starts
 
+MOST_AT_ONCE = 256
+"""Messages that such a fold takes: a client may bring thousands at once, and nobody is to wait until all of them are folded."""
 _MOST = 0.01  # seconds for which such a fold gives way to whoever comes
+
+
+def planned(state: State) -> tuple[Plan | None, Marks]:
+    """What the triggers ask for. Of very many messages it is the oldest turns, and the triggers are asked again then."""
+    plan, marks = decide(state.policy, state.situation())
+    if plan is None or plan.cut <= MOST_AT_ONCE or state.policy.unit != "turn":  # others make room until the rest fits
+        return plan, marks
+    some = state.messages[: plan.cut]
+    ends = (at for at in reversed(turn_starts(some)) if 0 < at <= MOST_AT_ONCE)
+    cut = next((at for at in ends if not splits_unit(some, some[at - 1].seq)), None)
+    return (plan, marks) if cut is None else (replace(plan, cut=cut), state.marks)
 
 
 def leaf_text(found: Sequence[Candidate], policy: Policy) -> str:
@@ -40,7 +54,7 @@ class Due:
     @classmethod
     def of(cls, connection: Connection, state: State) -> Due | None:
         """The fold that the triggers ask for, if any."""
-        plan, _ = decide(state.policy, state.situation())
+        plan, _ = planned(state)
         if plan is None or not plan.cut:
             return None
         messages = tuple(state.messages[: plan.cut])

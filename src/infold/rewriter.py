@@ -19,7 +19,7 @@ from infold.folder import (
     request,
     unwritten,
 )
-from infold.foreseeing import Due, Foreseen
+from infold.foreseeing import Due, Foreseen, planned
 from infold.items import FACT
 from infold.ledger import calls as store
 from infold.ledger.erasure import last_forgetting
@@ -125,26 +125,29 @@ class Rewriter:
         """Whether the summarizer's part is to rewrite instant folds."""
         return not self._wait and policy.fallback == EXTRACTIVE
 
-    def decide(
-        self, connection: Connection, state: State, foreseen: Foreseen | None = None
-    ) -> tuple[State, list[Event]]:
+    def decide(self, connection: Connection, state: State) -> tuple[State, list[Event]]:
         """Make the instant fold that is due, if that was not decided yet."""
+        return self._decided(connection, state, *decide(state.policy, state.situation()))
+
+    def _decided(
+        self, connection: Connection, state: State, plan: Plan | None, marks: Marks, foreseen: Foreseen | None = None
+    ) -> tuple[State, list[Event]]:
         if not self.folds_instantly or state.marks.seen >= state.row.last_seq:
             return state, []
-        plan, marks = decide(state.policy, state.situation())
         note_marks(connection, state, marks)
         if plan is None:
             return state, []
         return fold_instantly(connection, state, plan, marks, self._memory.clockwork, foreseen)
 
     def fold_apart(self) -> tuple[State, list[Event]]:
-        """The same, worked out before the database is locked, so that other chats hardly wait for it."""
+        """The same, worked out before the database is locked, so that other chats hardly wait for it; of many messages, a
+        part of it."""
         chat = self._chat
         with chat.reading() as (connection, state):
             due = Due.of(connection, state)
         foreseen = due.foreseen() if due else None
         with quiet, chat.writing() as (connection, state):
-            state, events = self.decide(connection, state, foreseen)
+            state, events = self._decided(connection, state, *planned(state), foreseen)
             if events:
                 chat.wake(connection)
             chat.cache = state

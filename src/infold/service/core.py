@@ -67,6 +67,7 @@ class Service:
         self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="infold-service")
         after = _AFTER if is_postgres(settings.database) else 1
         self._after = ThreadPoolExecutor(after, thread_name_prefix="infold-after")
+        self._folds = ThreadPoolExecutor(after, thread_name_prefix="infold-folds")
         self._slow = ThreadPoolExecutor(_SLOW_THREADS, thread_name_prefix="infold-slow")
         self._chats: OrderedDict[tuple[str, str], tuple[Chat, float]] = OrderedDict()
         self._lock = threading.Lock()
@@ -112,7 +113,7 @@ class Service:
         except TimeoutError:
             log.warning("folds were still being written after %g s; they are finished later", self.settings.grace)
         self.tracing.close()
-        for threads in (self._threads, self._after, self._slow):
+        for threads in (self._threads, self._after, self._folds, self._slow):
             threads.shutdown(wait=False)
 
     async def run(self, work: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
@@ -126,6 +127,10 @@ class Service:
     async def run_after(self, work: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
         """The same for what nobody waits for; a few at a time, as they all take from those that somebody waits for."""
         return await self._run_in(self._after, work, *args, **kwargs)
+
+    async def run_fold(self, work: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
+        """The same for folds, which take longer: no reply waits behind them."""
+        return await self._run_in(self._folds, work, *args, **kwargs)
 
     async def run_in_time(self, work: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
         """The same for a request of the API, which has nothing to answer without the database."""

@@ -24,6 +24,7 @@ from starlette.routing import Route
 from yarl import URL
 
 from infold.errors import DatabaseBusyError, InfoldError, MessageError, MovedOnError
+from infold.memory import CONTEXT_WINDOW
 from infold.models import prices
 from infold.models.spec import Model
 from infold.quiet import quiet
@@ -62,6 +63,9 @@ _CREDENTIALS = frozenset(("authorization", "x-api-key"))
 _FEWEST = 256  # tokens that a context always gets, however much a client wants for the reply
 _MOST_NAME = 200
 _MOST_LATE = 4  # threads that may be held by requests nobody waits for any more
+_MOST_FOLD = (
+    0.2  # seconds that a client's next request waits for the fold after its last reply: most take a tenth of it
+)
 _MOST_UNTOLD = 256  # chats that are still to be told of a failure
 
 
@@ -103,6 +107,9 @@ class Proxy:
         """By path, those that memory belongs to."""
         self._settling: dict[asyncio.Task[None], str] = {}
         """Replies that are being kept, and the scope of their chats."""
+        self._folding: dict[asyncio.Task[None], str] = {}
+        """The same of what is folded after them."""
+        self._closing = False
         self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         """Of named chats, by scope: whose request is with memory."""
         self._late: dict[Future[Any], str] = {}
@@ -126,8 +133,9 @@ class Proxy:
         """Keep the replies that are still to be kept, then let go of the upstream."""
         if self._telling is not None:
             self._telling.cancel()
-        while self._settling:
-            await asyncio.wait(self._settling)
+        self._closing = True
+        while self._settling or self._folding:
+            await asyncio.wait([*self._settling, *self._folding])
         if self._client is not None:
             await self._client.close()
 
@@ -146,33 +154,38 @@ class Proxy:
             raise Problem(400, "bad_path", "a path to the upstream may not go up or stay")
         raw = await _body(receive)
         headers = Headers(scope=scope)
-        place: Place | None = None
+        keep: Callable[[Reply], None] | None = None
         body = raw
         url, sent = self._address(scope, upstream), self._headers(scope, headers)
         with self._service.limits.stream(principal.id):  # before memory: what is refused was never said
             if api is not None:
-                place, body = await self._remembered(api, principal, headers, raw)
+                keep, body = await self._remembered(api, principal, headers, raw)
             assert self._client is not None, "it is opened with the service"
-            keep = partial(self._keep, place) if place is not None else None
             exchange = Exchange(self._client, api, self._service.metrics, began, keep)
             await exchange.run(scope["method"], url, sent, body, receive, send)
 
     # Memory ------------------------------------------------------------------------------------------------
 
-    async def _remembered(self, api: Api, principal: Any, headers: Headers, raw: bytes) -> tuple[Place | None, bytes]:
-        """Where the reply goes, and the body to send. If memory fails, the body is the client's own."""
+    async def _remembered(
+        self, api: Api, principal: Any, headers: Headers, raw: bytes
+    ) -> tuple[Callable[[Reply], None] | None, bytes]:
+        """What to do with the reply, and the body to send. If memory fails, the body is the client's own."""
         service = self._service
         try:
             body = json.loads(raw)
-            if not isinstance(body, dict):
-                return None, raw
-            asked = api.read(body)
-        except (ValueError, RecursionError, MessageError):  # the upstream says what is wrong with it
+        except (ValueError, RecursionError):  # the upstream says what is wrong with it
             return None, raw
+        if not isinstance(body, dict):
+            return None, raw
+        chat, user = _name(headers, "x-infold-chat"), _name(headers, "x-infold-user")
+        goes_without = partial(self._goes_without, api, principal.tenant, chat)
+        try:
+            asked = api.read(body)
+        except MessageError as error:  # where the upstream understands it, we should have
+            return partial(goes_without, error), raw
         if len(asked.messages) > service.settings.max_messages:
             most = service.settings.max_messages
             raise Problem(413, "too_many_messages", f"the request has more than {most:,} messages; send fewer")
-        chat, user = _name(headers, "x-infold-chat"), _name(headers, "x-infold-user")
         memory = service.tenant(principal.tenant)
         given_up = threading.Event()
         try:
@@ -180,26 +193,31 @@ class Proxy:
             service.breaker.check()
             async with asyncio.timeout(service.settings.memory_timeout):
                 # A client that is quick to go on: the reply that it answers to comes first.
-                before = [task for task, scope in self._settling.items() if scope == caller.scope]
-                if before:
+                if before := [task for task, scope in self._settling.items() if scope == caller.scope]:
                     await asyncio.wait(before)
+                if before := [task for task, scope in self._folding.items() if scope == caller.scope]:
+                    await asyncio.wait(before, timeout=_MOST_FOLD)
                 with quiet:
                     work = partial(self._context, memory, api, caller, body, asked)
                     place, written = await self._worked(caller, work)
-            return place, raw if written is None else _json(written)
+            return partial(self._keep, place), raw if written is None else _json(written)
         except OtherUserError as error:
             raise Problem(403, "other_user", str(error)) from None
         except NothingSaidError:
             return None, raw
         except Exception as error:  # fail open: a chat without memory beats no chat
             given_up.set()
-            service.metrics.memory_failed(api.name)
-            told = "it took too long" if isinstance(error, TimeoutError) else type(error).__name__
-            log.warning("a request goes without memory: %s", told, extra={"event": "without_memory", "error": told})
-            log.debug("memory failed", exc_info=True)
-            if chat is not None:
-                self._tell(principal.tenant, chat, told)
+            goes_without(error)
             return None, raw
+
+    def _goes_without(self, api: Api, tenant: str, chat: str | None, error: Exception, _: Reply | None = None) -> None:
+        """Tell that a request has no memory."""
+        self._service.metrics.memory_failed(api.name)
+        told = "it took too long" if isinstance(error, TimeoutError) else type(error).__name__
+        log.warning("a request goes without memory: %s", told, extra={"event": "without_memory", "error": told})
+        log.debug("memory failed", exc_info=error)
+        if chat is not None:
+            self._tell(tenant, chat, told)
 
     async def _worked(self, caller: Caller, work: Callable[[], T]) -> T:
         """What memory does for a request. Threads that wait for one chat, or a hanging database, must not become so many
@@ -248,7 +266,10 @@ class Proxy:
             policy = state.policy
             window = min(state.context_window, _window(asked.model) or state.context_window)
             budget = min(policy.budget or int(policy.budget_share * window), window)
-            reserved = asked.reserve_output + count_cached(asked.system or "")
+            known = caller.context_window or _window(asked.model) or state.context_window != CONTEXT_WINDOW
+            # Of a window that is only guessed, what a client would take for the reply at most says nothing.
+            reserved = asked.reserve_output if known else min(asked.reserve_output, budget // 2)
+            reserved += count_cached(asked.system or "")
             plain = place.whole and not (state.row.cursor or state.row.user or state.pins)
             if plain and state.unfolded_tokens + reserved + tools_tokens(asked.tools) < budget:
                 return place, None
@@ -271,6 +292,26 @@ class Proxy:
         self._settling[task] = place.scope
         task.add_done_callback(self._settling.pop)
 
+    async def _kept(self, place: Place, reply: Reply) -> None:
+        try:
+            chat = await self._service.run_after(settle, place, reply)
+        except Exception as error:  # the client sends it again, with its next message
+            log.warning("a reply was not kept: %s", type(error).__name__, extra={"event": "reply_lost"})
+            log.debug("reply not kept", exc_info=True)
+            return
+        task = asyncio.create_task(self._folded(chat))
+        self._folding[task] = place.scope
+        task.add_done_callback(self._folding.pop)
+
+    async def _folded(self, chat: Chat) -> None:
+        """Fold what is due, of a long history part after part: in between, it is another chat's turn."""
+        try:
+            while await self._service.run_fold(chat.fold_due) and not self._closing:
+                pass
+        except Exception as error:  # the reply is kept; the next one brings the fold
+            log.warning("a fold was put off: %s", type(error).__name__, extra={"event": "fold_put_off"})
+            log.debug("fold put off", exc_info=True)
+
     def _tell(self, tenant: str, chat: str, why: str) -> None:
         """Have an event written for a request that went without memory, as soon as the chat can be written to."""
         if len(self._untold) < _MOST_UNTOLD:
@@ -290,13 +331,6 @@ class Proxy:
             except InfoldError:  # the chat cannot be written to at all
                 log.debug("a failure was not noted", exc_info=True)
             del self._untold[tenant, chat]
-
-    async def _kept(self, place: Place, reply: Reply) -> None:
-        try:
-            await self._service.run_after(settle, place, reply)
-        except Exception as error:  # the client sends it again, with its next message
-            log.warning("a reply was not kept: %s", type(error).__name__, extra={"event": "reply_lost"})
-            log.debug("reply not kept", exc_info=True)
 
     # Forwarding --------------------------------------------------------------------------------------------
 

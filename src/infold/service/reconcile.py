@@ -7,7 +7,6 @@ beginning that ends with a reply. What follows is compared message by message; w
 from __future__ import annotations
 
 import hashlib
-import logging
 import threading
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -28,10 +27,9 @@ if TYPE_CHECKING:
     from infold.ledger.query import Connection
     from infold.memory import Memory
 
-log = logging.getLogger("infold")
-
 _TRIES = 5
 _MOST_PART = 1000  # messages at the end of a chat among which a request may begin
+_MOST_CUT = 4  # replies in a row that were cut
 _AHEAD = 16  # silent messages that the ledger may have beyond what a client sends
 
 
@@ -143,17 +141,14 @@ def apart(place: Place) -> Place:
 
 
 def settle(place: Place, reply: Reply) -> Chat:
-    """Add a reply to where it belongs, and fold what is due. Where the chat has gone on otherwise, that is a branch."""
+    """Add a reply to where it belongs; what is due then is folded later. Where the chat has gone on otherwise, that is a
+    branch."""
     messages = [_by(message, reply.model) for message in reply.parsed]
     chat = place.chat
     for _ in range(_TRIES):
         noting = _Noting(chat, place.scope, place.seq, place.conversation, place.digest, reply)
         with suppress(MovedOnError):
             chat.append(messages, repair=True, apart=True, after=place.seq, beside=noting)
-            try:
-                chat.fold_due()
-            except InfoldError as error:  # the reply is kept; the next one brings the fold
-                log.warning("a fold was put off: %s", type(error).__name__, extra={"event": "fold_put_off"})
             return chat
         with place.memory.database.read() as connection:
             match = _compared(connection, _position(connection, chat, place.seq), messages, 0)
@@ -295,8 +290,9 @@ def _matches(connection: Connection, caller: Caller, messages: Sequence[Message]
             high = probe
         probe = (low + high) // 2
     matches: list[_Match] = []
-    if low < len(replies):
-        matches = _cut_short(connection, caller, messages, replies[low], digests)
+    # What follows the last known one may be replies that were cut, several in a row: the last of them tells of all.
+    for at in reversed(replies[low : low + _MOST_CUT]):
+        matches = matches or _cut_short(connection, caller, messages, at, digests)
     if found and not matches:
         sent = replies[low - 1] + 1
         while sent < len(messages) and silent(messages[sent]):

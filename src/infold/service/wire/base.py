@@ -15,6 +15,7 @@ from infold import formats
 from infold.context import Context
 from infold.errors import MessageError
 from infold.messages import Message
+from infold.service.wire.mending import mended
 from infold.service.wire.sse import LIMIT, Parser
 
 Wire = dict[str, Any]
@@ -126,7 +127,11 @@ def _parsed_before(packed: bytes) -> Sequence[Message]:
 
 
 def _without_ids(value: Mapping[str, Any]) -> Sequence[Message]:
-    return [replace(message, id="") if message.id else message for message in formats.parse(value)]
+    try:
+        found = formats.parse(value)
+    except MessageError:
+        found = formats.parse(mended(value))
+    return [replace(message, id="") if message.id else message for message in found]
 
 
 def listed(body: Mapping[str, Any], key: str) -> list[Any]:

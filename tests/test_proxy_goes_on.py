@@ -1,0 +1,113 @@
+"""Clients that send what is odd, or much: their chats have memory all the same, and others do not wait for them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from infold.service.wire import APIS
+from tests.conftest import assistant, call, result, user
+from tests.proxied import CHAT, MESSAGES, Proxied, Wire, eventually, start_proxied
+
+ODD: dict[str, list[Wire]] = {
+    "NUL": [user("bin \0 out")],
+    "half a character": [user("a cut emoji \ud83d")],
+    "NUL in a part": [user([{"type": "text", "text": "bin \0 out"}])],
+    "no text in a part": [user([{"type": "text", "text": None}])],
+    "no content": [user(None)],
+    "a result without content": [call("c1"), {"role": "tool", "tool_call_id": "c1", "content": None}],
+    "NUL in a result": [call("c1"), result("c1", "\0")],
+    "arguments that are no text": [call("c1", arguments={"q": 1}), result("c1")],  # type: ignore[arg-type]
+    "a number that is none": [user("x", odd=float("nan"))],
+}
+
+
+@pytest.mark.parametrize("odd", ODD.values(), ids=ODD)
+def test_F9_what_a_ledger_cannot_hold_is_kept_as_far_as_it_can(odd: list[Wire]) -> None:
+    read = [APIS["chat"].read({"model": "echo", "messages": [user("Hello"), *odd]}) for _ in range(2)]
+    assert read[0].messages == read[1].messages  # a client sends it again each time
+    assert [message.role for message in read[0].messages[1:]] == [one["role"] for one in odd]
+    said = "".join(message.text for message in read[0].messages)
+    json.dumps(said).encode()
+    assert not {"\0", "\ud83d"} & set(said)
+
+
+@pytest.fixture(scope="module")
+def proxied(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Proxied]:
+    with start_proxied(tmp_path_factory.mktemp("odd"), memory_timeout=30) as started:
+        yield started
+        started.sound()
+
+
+def asked(proxied: Proxied, history: list[Wire], chat: str, **more: Any) -> None:
+    """A turn of somebody who keeps the chat himself."""
+    sent = json.dumps({"model": "echo", "messages": history, **more}).encode()
+    answer = proxied.post(CHAT, sent, X_Infold_Chat=chat)
+    assert answer.status_code == 200, answer.text
+    history.append(assistant(answer.json()["choices"][0]["message"]["content"]))
+
+
+def test_F9_a_chat_with_an_odd_message_has_memory(proxied: Proxied) -> None:
+    history: list[Wire] = []
+    for number in range(4):
+        history.append(user(f"bin \0 out {number}"))
+        asked(proxied, history, "odd")
+    assert proxied.kept("odd", 8)[0] == ("user", "bin \ufffd out 0")
+
+
+def test_F9_a_message_that_cannot_be_read_is_told_of(proxied: Proxied) -> None:
+    history = [user("Hello")]
+    asked(proxied, history, "unread")
+    proxied.kept("unread", 2)
+    failed = proxied.metric("infold_memory_failures_total")
+    history += [{"role": "function", "name": "f", "content": "42"}, user("And now?")]
+    asked(proxied, history, "unread")
+    eventually(lambda: proxied.events("unread"), lambda found: "memory_failed" in found)
+    assert proxied.metric("infold_memory_failures_total") == failed + 1
+    assert "MessageError" in proxied.server.log.read_text()
+
+
+def test_F9_a_request_that_the_upstream_refuses_too_is_no_failure_of_memory(proxied: Proxied) -> None:
+    failed = proxied.metric("infold_memory_failures_total")
+    assert proxied.post(CHAT, {"model": 5, "messages": "none"}).status_code == 400
+    assert proxied.metric("infold_memory_failures_total") == failed
+
+
+@pytest.mark.parametrize("path", [CHAT, MESSAGES])
+@pytest.mark.parametrize("most", [4096, 8192, 200_000])
+def test_F9_a_reply_may_be_larger_than_a_window_that_is_guessed(proxied: Proxied, path: str, most: int) -> None:
+    body = {
+        "model": "echo",
+        "max_tokens": most,
+        "messages": [user(f"Look at this {most}: " + "some words more " * 250)],
+    }
+    sent = json.dumps(body).encode()
+    assert proxied.post(path, sent, X_Infold_Chat=f"large {path} {most}").status_code == 200
+    assert proxied.last_sent()["raw"].encode("latin-1") == sent
+
+
+def test_C6_nobody_waits_while_a_long_history_is_folded(tmp_path: Path) -> None:
+    with start_proxied(tmp_path, context_window=4000, memory_timeout=2) as proxied:
+        long: list[Wire] = []
+        for number in range(1000):
+            long.append(
+                user(f"I prefer hotel {number}, and our budget is {number} euros. Anna moves to Porto {number}.")
+            )
+            long.append(assistant(f"The ferry of day {number} leaves at nine, and the station is quiet."))
+        long.append(user("Where were we?"))
+        asked(proxied, long, "long")
+        other: list[Wire] = []
+        for number in range(20):
+            long.append(user(f"Go on {number}"))
+            other.append(user(f"And here {number}?"))
+            asked(proxied, long, "long")
+            asked(proxied, other, "other")
+        assert proxied.metric("infold_memory_failures_total") == 0
+        assert len(proxied.last_sent()["body"]["messages"]) == len(other) - 1
+        eventually(lambda: proxied.folded("long"), lambda folded: folded > len(long) - 256)
+        proxied.kept("other", 40)
+        proxied.sound()
