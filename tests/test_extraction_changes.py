@@ -98,3 +98,9 @@ def test_what_is_said_of_another_thing_goes(first: str, later: str, old: str, ne
 def test_nothing_else_goes(first: str, later: str, words: list[str]) -> None:
     found = one_by_one(first, later).casefold()
     assert [word for word in words if word.casefold() not in found] == [], found
+
+
+def test_A7_of_a_change_more_than_a_figure_is_left() -> None:
+    found = one_by_one("We decided on PGSECRET hotel 1.", "We decided on PGSECRET hotel 2.")
+    assert "PGSECRET hotel 2" in found
+    assert "hotel 1" not in found

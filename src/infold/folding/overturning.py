@@ -250,7 +250,8 @@ def overturned(draft: Draft, candidate: Candidate, sure: Item | None = None) -> 
         named = [words(run) for run in nouns(candidate.replaces, known)]
         topic = frozenset[str]().union(*named, *(found for found in subjects if found <= known))
         shorter = without(text, gone if outright(candidate) else value_of(item.text) - topic)
-        if words(shorter) - known - GENERIC:
+        left = words(shorter)
+        if left - known - GENERIC and left - figures(left):  # a figure alone says nothing
             text = shorter
     # Not with a figure: that would be one its own source does not have.
     carried = next((topic for topic in _unsaid(candidate, hit, text) if not figures(words(topic))), "").lower()
