@@ -59,6 +59,18 @@ def test_a_chat_with_values_of_its_own(api: Client) -> None:
 
 
 @pytest.mark.parametrize(
+    "config", [{"models": [1]}, {"models": 5}, {"keep_range": "x"}, {"chunk_range": "x"}, {"trim": "x"}]
+)
+def test_B1_a_policy_that_does_not_fit_changes_nothing(api: Client, config: dict[str, Any]) -> None:
+    problem(api.post("/v1/chats", json={"id": "never", "config": config}), 422, "bad_value")
+    problem(api.get("/v1/chats/never"), 404, "chat_not_found")
+    before = api.post("/v1/chats", json={"id": "fits"}).json()
+    problem(api.patch("/v1/chats/fits", json={"config": config}), 422, "bad_value")
+    assert api.get("/v1/chats/fits").json()["config"] == before["config"]
+    assert api.post("/v1/chats/fits/messages", json=user("hello")).status_code == 201
+
+
+@pytest.mark.parametrize(
     "given",
     [
         {"id": ""},

@@ -197,9 +197,24 @@ def test_bad_chat_arguments_are_refused(
         ({"batch": 20}, "batch"),
         ({"enabled": "yes"}, "enabled"),
         ({"colour": "red"}, "no field 'colour'"),
+        ({"name": 5}, "name must be"),
+        ({"triggers": 5}, "triggers must be"),
+        ({"order": "system"}, "order must be"),
+        ({"models": 5}, "models must be"),
+        ({"models": [1]}, "models must be"),
+        ({"models": "gpt"}, "models must be"),
+        ({"models": ["\ud800"]}, "models must be"),
+        ({"keep_range": "x"}, "keep_range must be"),
+        ({"keep_range": [1, "x"]}, "keep_range must be"),
+        ({"chunk_range": "x"}, "chunk_range must be"),
+        ({"chunk_range": [9, 1]}, "chunk_range must be"),
+        ({"trim": "x"}, "trim must be"),
+        ({"trim": [["recent", "x"]]}, "trim must be"),
+        ({"overrides": 5}, "overrides must"),
+        ({"overrides": {"small": {"models": [1]}}}, "models must be"),
     ],
 )
-def test_bad_policy_values_are_refused(values: dict[str, Any], sentence: str) -> None:
+def test_B1_bad_policy_values_are_refused(values: dict[str, Any], sentence: str) -> None:
     with pytest.raises(ConfigError, match=sentence):
         infold.preset("rolling", **values)
 

@@ -128,14 +128,51 @@ _COUNTS = {
 }  # fmt: skip
 
 
+def _is_count(value: Any, least: int = 0) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and least <= value <= 10_000_000
+
+
+def _is_text(value: Any) -> bool:
+    """Whether a database can keep it as a name."""
+    return isinstance(value, str) and value.isprintable()
+
+
+def _is_pair(value: Any) -> bool:
+    return isinstance(value, list | tuple) and len(value) == 2
+
+
+def _is_range(value: Any) -> bool:
+    return _is_pair(value) and all(map(_is_count, value)) and bool(value[0] <= value[1])
+
+
+def _check_shapes(policy: Policy) -> None:
+    """Refuse what is not even of the right type, before anything looks into it."""
+    if not _is_text(policy.name):
+        raise ConfigError(f"name must be a text, not {policy.name!r}")
+    for name in ("triggers", "order", "models"):
+        value = getattr(policy, name)
+        if not isinstance(value, list | tuple) or not all(map(_is_text, value)):
+            raise ConfigError(f"{name} must be a list of names, not {value!r}")
+    for name in ("keep_range", "chunk_range"):
+        value = getattr(policy, name)
+        if not _is_range(value):
+            raise ConfigError(f"{name} must be two whole numbers, the least and the most, not {value!r}")
+    trim = policy.trim
+    if not isinstance(trim, list | tuple) or not all(_is_pair(one) and _is_count(one[1]) for one in trim):
+        raise ConfigError(f"trim must be a list of a section and how many of its pieces stay, not {trim!r}")
+    if not isinstance(policy.overrides, Mapping):
+        raise ConfigError("overrides must map model names to values, such as {'small': {'keep': 4}}")
+
+
 def _validate(policy: Policy) -> None:
+    _check_shapes(policy)
     for name in _RATIOS:
         value = getattr(policy, name)
         if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= 1:
             raise ConfigError(f"{name} must be above 0 and at most 1, not {value!r}")
     for name, least in _COUNTS.items():
         value = getattr(policy, name)
-        if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= 10_000_000:
+        if not _is_count(value, least):
             raise ConfigError(f"{name} must be a whole number of at least {least}, not {value!r}")
     for name in ("enabled", "abort_on_failure", "user_facts"):
         if not isinstance(getattr(policy, name), bool):

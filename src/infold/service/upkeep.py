@@ -6,7 +6,6 @@ import asyncio
 import logging
 from typing import TYPE_CHECKING
 
-from infold.errors import InfoldError
 from infold.ledger import jobs
 
 if TYPE_CHECKING:
@@ -44,11 +43,11 @@ async def upkeep(service: Service) -> None:
     settings = service.settings
     try:
         await service.run_slowly(resume, service.memory)
-    except InfoldError as error:
+    except Exception as error:
         log.warning("chats that were left undone wait until they are used: %s", type(error).__name__)
     while settings.retention != "keep":
         try:
             await service.run_slowly(compact, service.memory, settings)
-        except InfoldError as error:
+        except Exception as error:
             log.warning("retention failed (%s); it is tried again", type(error).__name__)
         await asyncio.sleep(settings.compact_every)
