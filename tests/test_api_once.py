@@ -12,6 +12,7 @@ import pytest
 from infold import Memory
 from infold.ledger import service as statements
 from infold.service.once import STALE
+from tests import rawsql
 from tests.conftest import user
 from tests.servers import Running, problem, start_server
 
@@ -134,3 +135,13 @@ def test_what_a_dead_process_began_can_be_done_again(
             statements.renew_answer(connection, "", token, now)
     headers = {**once(token), "Content-Type": "application/json"}
     assert api.post(path, content=body, headers=headers).status_code == status
+
+
+def test_F6_a_deleted_chat_leaves_no_answer(running: Running, api: Client) -> None:
+    sent = [api.post("/v1/chats/gone/messages", json=user("code 8812-violet"), headers=once("k10"))]
+    assert api.delete("/v1/chats/gone").status_code == 204
+    kept = rawsql.rows(running.database, "SELECT body FROM idempotent")
+    assert not any(b"8812-violet" in bytes(body) for (body,) in kept)
+    sent.append(api.post("/v1/chats/gone/messages", json=user("code 8812-violet"), headers=once("k10")))
+    assert [answer.headers.get("idempotency-replayed") for answer in sent] == [None, None]
+    assert count(api, "gone") == 1

@@ -8,7 +8,7 @@ from infold.committing import rewind
 from infold.errors import BudgetError, ConfigError, MessageError, NotFoundError
 from infold.handle import Handle
 from infold.items import line_tokens
-from infold.ledger import journal, passages, store
+from infold.ledger import erasure, journal, passages, store
 from infold.messages import canonical_json, parse
 from infold.policy import Policy
 
@@ -112,6 +112,7 @@ class Changing(Handle):
         self.settle()
         with self.writing() as (connection, _):
             store.delete_chat(connection, self._key)
+            erasure.delete_answers(connection)
         self.cache = None
         self._memory.knowledge.forget(self._key)
         self._memory.recaller.forget(self._key)
