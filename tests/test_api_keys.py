@@ -227,3 +227,35 @@ def test_without_keys_nothing_is_open_beyond_this_machine(tmp_path: Path) -> Non
     with start_server(tmp_path, host="0.0.0.0") as running, running.client() as client:
         problem(client.get("/v1/chats"), 403, "no_keys")
         assert client.get("/healthz").status_code == 200
+
+
+ELSEWHERE = [
+    {"Host": "evil.example"},
+    {"Host": "evil.example:8765"},
+    {"Host": "127.0.0.1.evil.example"},
+    {"Host": "192.168.0.7"},
+    {"Origin": "https://evil.example"},
+    {"Origin": "http://localhost.evil.example"},
+    {"Origin": "http://[bad"},
+    {"Origin": "null"},
+]
+HERE = [
+    {},
+    {"Host": "localhost"},
+    {"Host": "LOCALHOST:9"},
+    {"Host": "127.9.9.9:80"},
+    {"Host": "[::1]:80"},
+    {"Origin": "http://localhost:3000"},
+    {"Host": "[::1]", "Origin": "https://[::1]"},
+]
+
+
+def test_E5_without_keys_no_page_of_another_site_is_answered(tmp_path: Path) -> None:
+    with start_server(tmp_path) as running, running.client() as client:
+        for headers in ELSEWHERE:
+            problem(client.post("/v1/users/ann/forget", content=b"x", headers=headers), 403, "other_site")
+        for headers in HERE:
+            assert client.get("/v1/chats", headers=headers).status_code == 200
+        key = key_of(running, "", "admin")
+        for headers in ELSEWHERE:
+            assert client.get("/v1/chats", headers={**headers, "X-Infold-Key": key}).status_code == 200

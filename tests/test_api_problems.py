@@ -26,7 +26,7 @@ def test_an_error_nobody_expected_leaks_nothing(tmp_path: Path, caplog: pytest.L
         raise RuntimeError(WORDS)
 
     async def ask() -> httpx2.Response:
-        client = httpx2.AsyncClient(transport=httpx2.ASGITransport(app=app), base_url="http://x")
+        client = httpx2.AsyncClient(transport=httpx2.ASGITransport(app=app), base_url="http://localhost")
         async with app.router.lifespan_context(app), client:
             return await client.get("/v1/broken")
 

@@ -70,7 +70,7 @@ def test_a_client_that_hangs_up(proxied: Proxied, path: str, share: float) -> No
 def test_a_client_that_hangs_up_before_the_answer(proxied: Proxied) -> None:
     with socket.create_connection(("127.0.0.1", int(proxied.server.url.rsplit(":", 1)[1]))) as raw:
         sent = json.dumps(body(CHAT, user("Gone"), model="wait-0.5")).encode()
-        head = f"POST {CHAT} HTTP/1.1\r\nhost: x\r\nx-infold-chat: gone\r\ncontent-length: {len(sent)}\r\n\r\n"
+        head = f"POST {CHAT} HTTP/1.1\r\nhost: localhost\r\nx-infold-chat: gone\r\ncontent-length: {len(sent)}\r\n\r\n"
         raw.sendall(head.encode() + sent)
         proxied.kept("gone", 1)
     assert proxied.post(CHAT, body(CHAT, user("Gone")), X_Infold_Chat="gone").status_code == 200
@@ -82,7 +82,7 @@ def test_a_client_that_hangs_up_in_the_midst_of_its_request(proxied: Proxied) ->
     before = proxied.chats()
     proxied.provider.forget()
     with socket.create_connection(("127.0.0.1", int(proxied.server.url.rsplit(":", 1)[1]))) as raw:
-        raw.sendall(f"POST {CHAT} HTTP/1.1\r\nhost: x\r\ncontent-length: 500\r\n\r\n{{".encode())
+        raw.sendall(f"POST {CHAT} HTTP/1.1\r\nhost: localhost\r\ncontent-length: 500\r\n\r\n{{".encode())
     assert proxied.post(CHAT, body(CHAT, user("Next")), X_Infold_Chat="next").status_code == 200
     proxied.kept("next", 2)
     assert [id for id in proxied.chats() if id not in before] == ["next"]

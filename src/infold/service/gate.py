@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import logging
 import secrets
 import time
 from email.utils import formatdate
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from infold.errors import DatabaseBusyError, DatabaseError, InfoldError
 from infold.service.keys import Principal, given_key
+from infold.service.kinds import is_loopback
 from infold.service.limits import bounded
 from infold.service.problems import Problem, of_error
 
@@ -79,7 +82,8 @@ class Gate:
     async def principal(self, scope: Scope) -> Principal:
         """Whom a request speaks for."""
         service = self._service
-        key = given_key(Headers(scope=scope))
+        headers = Headers(scope=scope)
+        key = given_key(headers)
         known, principal = service.keys.remembered(key)
         if not known:
             principal = await self._found(key)
@@ -87,6 +91,8 @@ class Gate:
             raise unauthorized(key)
         if not principal.id and not service.settings.loopback:
             raise Problem(403, "no_keys", "this service has no keys yet; make one with `infold keys create`")
+        if not principal.id:
+            _check_origin(headers)
         return principal
 
     async def _found(self, key: str | None) -> Principal | None:
@@ -104,6 +110,24 @@ class Gate:
             if isinstance(error, DatabaseError):
                 raise
             raise DatabaseBusyError("the database is too busy to look up a key; try again") from None
+
+
+def _check_origin(headers: Headers) -> None:
+    """Refuse what a page of another site has a browser send: without keys, nothing else tells it from its user."""
+    origin = headers.get("origin")
+    if not _is_here("//" + headers.get("host", "")) or (origin is not None and not _is_here(origin)):
+        told = (
+            "without keys, only pages and programs of this machine are answered; make a key with `infold keys create`"
+        )
+        raise Problem(403, "other_site", told)
+
+
+@functools.lru_cache(maxsize=64)
+def _is_here(address: str) -> bool:
+    try:
+        return is_loopback(urlsplit(address).hostname or "")
+    except ValueError:
+        return False
 
 
 def unauthorized(key: str | None) -> Problem:
