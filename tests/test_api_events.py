@@ -13,6 +13,7 @@ import httpx2
 import pytest
 
 from infold import Memory
+from infold.service.keys import create_key, revoke_key
 from tests.conftest import user
 from tests.servers import Running, problem, start_server
 
@@ -107,6 +108,22 @@ def test_it_ends_with_the_chat(api: Client) -> None:
     with listening(api, "ends") as events:
         api.delete("/v1/chats/ends")
         assert list(events) == []
+
+
+def test_E5_it_ends_with_its_key(tmp_path: Path) -> None:
+    with start_server(tmp_path) as running, Memory(running.database) as memory:
+        memory.chat("a").add(user("hello"))
+        key, row = create_key(memory, "", "read")
+        admin, _ = create_key(memory, "", "admin")
+        with running.client(key) as reader, running.client(admin) as writer, listening(reader, "a") as events:
+            writer.post("/v1/chats/a/pins", json={"text": "heard"})
+            assert next(events)["type"] == "pinned"
+            revoke_key(memory, row.id)
+            deadline = time.monotonic() + 30
+            while reader.get("/v1/chats").status_code == 200 and time.monotonic() < deadline:
+                time.sleep(0.05)
+            writer.post("/v1/chats/a/pins", json={"text": "not heard"})
+            assert list(events) == []
 
 
 def test_what_cannot_be_heard(api: Client) -> None:

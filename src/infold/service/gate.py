@@ -84,9 +84,7 @@ class Gate:
         service = self._service
         headers = Headers(scope=scope)
         key = given_key(headers)
-        known, principal = service.keys.remembered(key)
-        if not known:
-            principal = await self._found(key)
+        principal = await known(service, key)
         if principal is None:
             raise unauthorized(key)
         if not principal.id and not service.settings.loopback:
@@ -95,21 +93,27 @@ class Gate:
             _check_origin(headers)
         return principal
 
-    async def _found(self, key: str | None) -> Principal | None:
-        """The same by the database; while that is away, whoever was known goes on being known."""
-        service = self._service
-        try:
-            service.breaker.check()
-            with service.breaker.watching():
-                async with asyncio.timeout(service.settings.memory_timeout):
-                    return await service.run(service.keys.find, key)
-        except (DatabaseError, TimeoutError) as error:
-            principal = service.keys.last_known(key)
-            if principal is not None:
-                return principal
-            if isinstance(error, DatabaseError):
-                raise
-            raise DatabaseBusyError("the database is too busy to look up a key; try again") from None
+
+async def known(service: Service, key: str | None) -> Principal | None:
+    """Whom a key speaks for; None for nobody."""
+    remembered, principal = service.keys.remembered(key)
+    return principal if remembered else await _found(service, key)
+
+
+async def _found(service: Service, key: str | None) -> Principal | None:
+    """The same by the database; while that is away, whoever was known goes on being known."""
+    try:
+        service.breaker.check()
+        with service.breaker.watching():
+            async with asyncio.timeout(service.settings.memory_timeout):
+                return await service.run(service.keys.find, key)
+    except (DatabaseError, TimeoutError) as error:
+        principal = service.keys.last_known(key)
+        if principal is not None:
+            return principal
+        if isinstance(error, DatabaseError):
+            raise
+        raise DatabaseBusyError("the database is too busy to look up a key; try again") from None
 
 
 def _check_origin(headers: Headers) -> None:

@@ -10,6 +10,7 @@ from functools import partial
 from typing import Annotated, Any
 
 from fastapi import Header
+from starlette.datastructures import Headers
 from starlette.responses import Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
@@ -19,6 +20,8 @@ from infold.ledger import service as statements
 from infold.service.api import answers, shown
 from infold.service.api.common import ChatId, Cursor, Limit, Reads, answer, cursor_of, page, position_of, router
 from infold.service.core import Desk
+from infold.service.gate import known
+from infold.service.keys import given_key
 from infold.service.problems import Problem
 
 routes = router("events")
@@ -55,7 +58,7 @@ async def stream_events(
         str | None, Header(description="Begin after this event; 0 replays all. Without it, only what is new.")
     ] = None,
 ) -> Response:
-    """What happens to a chat, as it happens. Ends when the chat is deleted or the service stops: connect again."""
+    """What happens to a chat, as it happens. Ends when the chat is deleted, the key is revoked or the service stops: connect again."""
     if last_event_id is not None and not (last_event_id.isdecimal() and int(last_event_id) < _LAST):
         raise Problem(400, "bad_event_id", "Last-Event-ID is the id of an event of this chat, or 0")
     newest = await desk.with_chat(chat_id, _newest)
@@ -76,15 +79,17 @@ class _Stream(StreamingResponse):
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         service = self._desk.service
         with service.limits.stream(self._desk.principal.id), service.feed.listening() as changed:
-            async with aclosing(self._events(changed)) as events:
+            async with aclosing(self._events(changed, given_key(Headers(scope=scope)))) as events:
                 self.body_iterator = events
                 await super().__call__(scope, receive, send)
 
-    async def _events(self, changed: asyncio.Event) -> AsyncGenerator[bytes]:
-        feed, after = self._desk.service.feed, self._after
+    async def _events(self, changed: asyncio.Event, key: str | None) -> AsyncGenerator[bytes]:
+        service, after = self._desk.service, self._after
         yield b"retry: 1000\n\n"
-        while not feed.closing:
+        while not service.feed.closing:
             changed.clear()
+            if await known(service, key) is None:  # it was revoked
+                return
             try:
                 found = await self._desk.with_chat(self._chat_id, partial(_after, after=after, most=_BATCH))
             except (Problem, NotFoundError):  # it was deleted
