@@ -49,6 +49,23 @@ def test_every_error_of_infold_has_a_status_and_a_code() -> None:
     assert (codes["ReadOnlyDatabaseError"].status_code, codes["ReadOnlyDatabaseError"].code) == (503, "read_only")
 
 
+DEEP = [b"[" * n + b"]" * n for n in (101, 900, 50_000)]
+
+
+@pytest.mark.parametrize("value", [*DEEP, b"9" * 5000, b'"\xff"'], ids=["101", "900", "50000", "digits", "bytes"])
+def test_E5_json_that_cannot_be_used(tmp_path: Path, value: bytes) -> None:
+    bodies = {
+        "/v1/chats/a/messages": b'{"role": "user", "content": "hello", "more": %s}',
+        "/v1/chats/a/context": b'{"tools": [{"name": %s}]}',
+        "/v1/chats": b'{"config": {"overrides": %s}}',
+    }
+    with start_server(tmp_path) as running, running.client() as api:
+        for path, body in bodies.items():
+            answer = api.post(path, content=body % value, headers={"Content-Type": "application/json"})
+            problem(answer, 400, "malformed_json")
+        assert api.get("/v1/chats").json()["items"] == []
+
+
 def test_a_database_that_is_full(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path / 'full.db'}?max_page_count=90"
     with start_server(tmp_path, database=url) as running, running.client() as api:

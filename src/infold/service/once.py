@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import json
 import time
 from collections.abc import Awaitable, Callable, Coroutine
 from contextlib import suppress
@@ -11,7 +12,7 @@ from typing import Any
 
 from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
 from infold.errors import InfoldError
@@ -28,6 +29,7 @@ STALE = 15 * 1000
 _ALIVE = 5.0  # seconds between two signs of life
 HEADER = "idempotency-key"
 _TIDY = 600  # seconds between two looks for what is too old
+_DEEPEST = 100  # levels of a body
 _HEADERS = ("content-type", "location", "etag")
 
 Handler = Callable[[Request], Awaitable[Response]]
@@ -45,6 +47,7 @@ class Route(APIRoute):
         async def checked(request: Request) -> Response:
             if reads_body:
                 _check_type(request)
+                await _check_body(request)
             token = request.headers.get(HEADER)
             return await handle(request) if token is None else await _once(request, token, handle)
 
@@ -57,6 +60,29 @@ def _check_type(request: Request) -> None:
         return
     if request.headers.get("content-length", "0") != "0" or "transfer-encoding" in request.headers:
         raise Problem(415, "unsupported_type", f"the body must be application/json, not {kind[:80] or 'unnamed'}")
+
+
+async def _check_body(request: Request) -> None:
+    """Refuse what is JSON by its grammar alone: numbers without end, and what no recursion could walk through."""
+    try:
+        fits = _fits(await request.json(), _DEEPEST)  # kept by the request: it is parsed once
+    except json.JSONDecodeError:
+        return  # FastAPI says where
+    except RecursionError:
+        fits = False
+    except ValueError as error:
+        raise Problem(400, "malformed_json", f"the body is not JSON: {str(error)[:200]}") from None
+    except ClientDisconnect:
+        raise Problem(400, "hung_up", "the request ended before its body did") from None
+    if not fits:
+        raise Problem(400, "malformed_json", f"the body is nested more than {_DEEPEST} deep")
+
+
+def _fits(value: Any, deepest: int) -> bool:
+    if not isinstance(value, dict | list):
+        return True
+    inner = value.values() if isinstance(value, dict) else value
+    return deepest > 0 and all(_fits(one, deepest - 1) for one in inner)
 
 
 async def _once(request: Request, token: str, handle: Handler) -> Response:
