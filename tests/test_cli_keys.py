@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from infold import Memory
-from infold.service.keys import Keyring
+from infold.cli.output import console
+from infold.service.keys import Keyring, create_key, revoke_key
 from tests.test_cli import Run, in_folder
 
 
@@ -57,6 +58,16 @@ def test_without_a_tenant_a_key_opens_what_was_made_without_keys(run: Run, tmp_p
         principal = Keyring(memory).find(json.loads(out)["key"])
         assert principal is not None
         assert (principal.tenant, principal.role) == ("", "write")
+
+
+def test_E5_ids_are_listed_whole(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(console, "width", 80)
+    database = f"sqlite:///{tmp_path / 'keys.db'}"
+    with Memory(database) as memory:
+        ids = [create_key(memory, "a tenant " * 5, "admin", "a name " * n)[1].id for n in (1, 10)]
+        revoke_key(memory, ids[0])
+    _, out, _ = run("keys", "list", "-d", database)
+    assert all(id in out for id in ids)
 
 
 def test_what_cannot_be_done(run: Run, tmp_path: Path) -> None:

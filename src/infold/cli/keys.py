@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated
 
 import typer
-from rich.table import Table
+from rich.table import Column, Table
 from rich.text import Text
 
 from infold.cli.options import DatabaseUrl, Json, opened
@@ -69,7 +69,7 @@ def list_all(database: DatabaseUrl = "", as_json: Json = False) -> None:
             ]
         )
         return
-    table = Table("id", "tenant", "role", "name", "created", "revoked")
+    table = Table(Column("id", no_wrap=True), "tenant", "role", "name", "created", "revoked")
     for row in found:
         revoked = moment(row.revoked_at) if row.revoked_at is not None else ""
         table.add_row(*map(Text, (row.id, row.tenant, row.role, row.name, moment(row.created_at), revoked)))
