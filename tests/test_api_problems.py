@@ -66,6 +66,14 @@ def test_E5_json_that_cannot_be_used(tmp_path: Path, value: bytes) -> None:
         assert api.get("/v1/chats").json()["items"] == []
 
 
+@pytest.mark.parametrize(
+    "kind",
+    [errors.DatabaseBusyError, errors.DatabaseFullError, errors.ReadOnlyDatabaseError, errors.DatabaseError],
+)
+def test_E5_no_problem_names_the_database(kind: type[errors.DatabaseError]) -> None:
+    assert "db.internal" not in of_error(kind("postgresql://ann:***@db.internal/x does not answer")).detail
+
+
 def test_a_database_that_is_full(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path / 'full.db'}?max_page_count=90"
     with start_server(tmp_path, database=url) as running, running.client() as api:

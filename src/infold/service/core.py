@@ -15,7 +15,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
 from infold.chat import Chat
-from infold.errors import DatabaseBusyError, NotFoundError
+from infold.errors import NotFoundError
 from infold.folding.extractive import extract
 from infold.ledger.addresses import is_postgres
 from infold.ledger.rows import Event
@@ -25,7 +25,7 @@ from infold.service.breaker import Breaker
 from infold.service.feed import Feed
 from infold.service.keys import Keyring, Principal
 from infold.service.limits import Limits
-from infold.service.problems import Problem
+from infold.service.problems import LateError, Problem
 from infold.service.settings import ServiceSettings
 from infold.service.telemetry import Metrics, log_event, tracing
 from infold.service.upkeep import upkeep
@@ -141,7 +141,7 @@ class Service:
                     return await self.run(work, *args, **kwargs)
         except TimeoutError:
             told = f"the database did not answer within {patience:g} s; what was asked for may still be done"
-            raise DatabaseBusyError(told) from None
+            raise LateError(told) from None
 
     async def run_slowly(self, work: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
         """The same for what may take long, such as a model's answer: it keeps no quick request waiting."""

@@ -56,6 +56,13 @@ _ERRORS: tuple[tuple[type[InfoldError], int, str], ...] = (
     (EmbedderError, 502, "embedder_failed"),
     (InfoldError, 500, "internal"),
 )
+# The errors of databases name the database, which is not for clients.
+_OF_DATABASES = {
+    "database_busy": "the database is busy or does not answer; try again",
+    "database_full": "the database is full; nothing was written",
+    "read_only": "the database is read-only; nothing was written",
+    "database_unavailable": "the database cannot be used at the moment",
+}
 _CODES = {400: "bad_request", 401: "unauthorized", 403: "forbidden", 404: "no_route", 405: "method_not_allowed"}
 _MOST_ERRORS = 20
 
@@ -82,6 +89,10 @@ SCHEMA: dict[str, Any] = {
         },
     },
 }
+
+
+class LateError(DatabaseBusyError):
+    """The service waited too long for the database. Says so without naming it."""
 
 
 class Problem(HTTPException):
@@ -120,8 +131,8 @@ class Problem(HTTPException):
 def of_error(error: InfoldError) -> Problem:
     """The problem that an error of infold is."""
     status, code = next((status, code) for kind, status, code in _ERRORS if isinstance(error, kind))
-    detail = "the database cannot be used at the moment" if code == "database_unavailable" else str(error)
-    return Problem(status, code, detail, headers=RETRY if status == 503 else None)
+    hidden = None if isinstance(error, LateError) else _OF_DATABASES.get(code)
+    return Problem(status, code, hidden or str(error), headers=RETRY if status == 503 else None)
 
 
 def of_validation(error: RequestValidationError) -> Problem:
