@@ -68,7 +68,7 @@ WRONG: dict[str, list[Any]] = {
     "memory_timeout": [0],
     "api_timeout": [0],
     "grace": [-1],
-    "retention_days": [0, 1.5],
+    "retention_days": [0, 1.5, 200_000],
     "retention": ["delete", None, ["keep"]],
     "compact_every": [0.5],
     "log_level": ["INFO", "loud"],

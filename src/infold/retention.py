@@ -27,7 +27,8 @@ BATCH = 2048
 """Messages that one transaction looks at."""
 _AROUND = 256  # messages looked at before and after, for the units that reach there
 _DAY = 24 * 3600 * 1000
-_MOST_DAYS = 100_000
+MOST_DAYS = 100_000
+"""Most days that messages can be told to stay."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,8 +81,8 @@ class _Batch:
 
 def compact(memory: Memory, *, days: int, mode: str, dry_run: bool, now: int) -> Compaction:
     """Archive or remove what the chats of a memory said more than so many days before `now`."""
-    if isinstance(days, bool) or not isinstance(days, int) or not 1 <= days <= _MOST_DAYS:
-        raise ConfigError(f"days must be a whole number from 1 to {_MOST_DAYS:,}, not {days!r}")
+    if isinstance(days, bool) or not isinstance(days, int) or not 1 <= days <= MOST_DAYS:
+        raise ConfigError(f"days must be a whole number from 1 to {MOST_DAYS:,}, not {days!r}")
     if mode not in MODES:
         raise ConfigError(f'mode must be "archive" or "remove", not {mode!r}')
     order = _Order(mode, days, dry_run, now - days * _DAY)

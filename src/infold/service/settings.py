@@ -14,6 +14,7 @@ from typing import Any
 from infold.errors import ConfigError, masked
 from infold.models.spec import HOSTED_PROMPT
 from infold.presets import ENVIRONMENT, FROM_FILE, PRESETS, variable, whole_number
+from infold.retention import MOST_DAYS
 from infold.service import kinds
 from infold.service.kinds import Kind, number, one_of, optional, whole
 
@@ -116,7 +117,7 @@ class ServiceSettings:
     grace: float = _setting(30.0, number(0), "INFOLD_GRACE", meaning="seconds to finish replies and folds at the end")
     retention_days: int = _setting(
         30,
-        whole(1),
+        whole(1, MOST_DAYS),
         "TRANSCRIPT_RETENTION_DAYS",
         meaning="days that covered messages stay verbatim, where `retention` lets them go",
     )
