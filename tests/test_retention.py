@@ -36,7 +36,7 @@ from infold.presets import PRESETS
 from infold.redaction import FORGOTTEN
 from infold.retention import BATCH
 from tests.conftest import START, assistant, call, counted_ids, result, user, words
-from tests.rawsql import rows
+from tests.rawsql import change, rows
 from tests.test_cli import Run, in_folder
 from tests.test_forget import assert_gone
 
@@ -655,6 +655,25 @@ def test_E4_on_postgresql(postgres_url: str, clock: Clock, mode: str) -> None:
         proof = memory.verify()
         assert proof.ok, str(proof)
         memory.user("ada").forget()
+
+
+@pytest.mark.parametrize("remove", [True, False])
+def test_E4_the_command_line_on_postgresql(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+    postgres_url: str,
+    clock: Clock,
+    remove: bool,
+) -> None:
+    with opened(postgres_url, clock) as memory:
+        filled(memory, "default", turns=60)
+    change(postgres_url, "UPDATE messages SET created_at = 1")
+    run = in_folder(tmp_path, monkeypatch, capfd)
+    code, out, _ = run("compact", "--yes", "-d", postgres_url, *(["--remove"] if remove else []))
+    assert code == 0
+    assert "has the file open" not in out
+    assert ("on a server until it uses them again" in out) == remove
 
 
 # The command line ----------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ import typer
 from rich.text import Text
 
 from infold.cli.options import DatabaseUrl, Json, Models, opened
-from infold.cli.output import console, errors, fail, print_json, working
+from infold.cli.output import UNCLEAN, console, errors, fail, print_json, working
 from infold.retention import ARCHIVE, REMOVE, Compaction
 
 
@@ -67,5 +67,5 @@ def _told(found: Compaction) -> Text:
     if found.skipped_upgrade:
         lines.append(f"{found.skipped_upgrade:,} old ones stay: a model has still to read them")
     if not found.clean:
-        lines.append("another program has the file open: its old pages go when that one closes it")
+        lines.append(UNCLEAN)
     return Text("\n".join(lines))

@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from infold.cli.options import ChatName, ChatOrUser, DatabaseUrl, Json, OfUser, chosen, existing, one_of, opened
-from infold.cli.output import console, fail, print_json, working
+from infold.cli.output import UNCLEAN, console, fail, print_json, working
 from infold.user import User
 
 
@@ -47,7 +47,7 @@ def forget(
     if not told:
         console.print("nothing was left to forget")
     if not receipt.clean:
-        console.print("another program has the file open: its old pages go when that one closes it")
+        console.print(UNCLEAN)
 
 
 def drift(chat: ChatName, database: DatabaseUrl = "", as_json: Json = False) -> None:

@@ -15,6 +15,8 @@ from infold.items import HEADINGS, Item, by_section
 
 console = Console(highlight=False)
 errors = Console(stderr=True, highlight=False)
+UNCLEAN = "old pages are left: in a file until other programs close it, on a server until it uses them again"
+"""Where `clean` is False."""
 
 
 def fail(sentence: str, code: int = 1) -> NoReturn:
