@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import math
 import os
 import socket
@@ -26,6 +27,7 @@ from infold.service.settings import FILE, ServiceSettings
 if TYPE_CHECKING:
     from fastapi import FastAPI
 
+    from infold.service.crew import Crew
 
 _ARENAS = -8  # M_ARENA_MAX of glibc's malloc.h
 
@@ -86,9 +88,11 @@ def serve(
         )
     configure_logs(settings.log_level, settings.log_format)
     size = settings.workers if is_postgres(settings.database) else 0  # a file has its worker inside
-    with _listening(settings) as listening, Crew(settings, size):
+    with _listening(settings) as listening, Crew(settings, size) as crew:
         _announce(settings, listening.getsockname()[1], locked)
-        _run(create_app(settings), settings, listening)
+        finished = _run(create_app(settings), settings, listening, crew)
+    if not finished:
+        _leave()
 
 
 def worker(
@@ -193,8 +197,8 @@ def _announce(settings: ServiceSettings, port: int, locked: bool) -> None:
     console.print(Text(", ".join(parts)), soft_wrap=True)
 
 
-def _run(app: FastAPI, settings: ServiceSettings, listening: socket.socket) -> None:
-    """Serve until a signal says to end; then finish what was begun, within the grace."""
+def _run(app: FastAPI, settings: ServiceSettings, listening: socket.socket, crew: Crew) -> bool:
+    """Serve until a signal says to end; then finish what was begun, within the grace. Whether all of it is."""
     import uvicorn
 
     from infold.service.server import Server
@@ -212,10 +216,20 @@ def _run(app: FastAPI, settings: ServiceSettings, listening: socket.socket) -> N
             timeout_graceful_shutdown=math.ceil(settings.grace),
         ),
         app,
+        crew,
     )
     try:
         server.run(sockets=[listening])
     except KeyboardInterrupt:  # before it began
-        return
+        return True
     if not server.started:
         fail("the service did not start; the log says why", 3)
+    return bool(app.state.service.closed)
+
+
+def _leave() -> None:
+    """End now: Python would wait for threads that wait for a model, however long after the grace."""
+    logging.shutdown()
+    for stream in (sys.stdout, sys.stderr):
+        stream.flush()
+    os._exit(0)

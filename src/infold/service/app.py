@@ -37,7 +37,7 @@ _ETAG = {
 
 
 def create_app(settings: ServiceSettings) -> FastAPI:
-    """The service as an ASGI app. `app.state.service.feed.end()` ends its event streams before a shutdown."""
+    """The service as an ASGI app. `app.state.service.end()` ends its event streams before a shutdown."""
     service = Service(settings)
 
     @asynccontextmanager

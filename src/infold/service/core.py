@@ -44,6 +44,8 @@ _SLOW_THREADS = 4
 _AFTER = 4
 """Replies that are kept at the same time; in a file it is one, for there they would only wait for each other."""
 _MOST_TENANTS = 1024
+_LEAST_GRACE = 1.0
+"""Seconds for the replies that were cut off at the end of the grace: what clients got of them is kept."""
 _MOST_CHATS, _IDLE = 1024, 120.0
 """Chats that are kept open, and seconds after which one that nobody uses is not."""
 
@@ -74,6 +76,9 @@ class Service:
         self._tasks: list[asyncio.Task[None]] = []
         self.tidied = 0.0
         """When answers that are too old to be asked for were last looked for."""
+        self._ends: float | None = None
+        self.closed = False
+        """Whether all that was begun is done; else threads may be left that wait for a model."""
 
     async def open(self) -> None:
         """Open the database and begin to watch it."""
@@ -101,15 +106,22 @@ class Service:
         gc.freeze()
         gc.set_threshold(5000, 10, 10)  # a request makes more than the usual 700 things, none of them in circles
 
+    def end(self) -> None:
+        """Begin to end: streams of events stop, and the time of grace runs, once for all that is still to be done."""
+        self._ends = time.monotonic() + self.settings.grace
+        self.feed.end()
+
     async def close(self) -> None:
         """Keep the last replies, finish background folds, within the time of grace, and close the database."""
+        left = self.settings.grace if self._ends is None else max(_LEAST_GRACE, self._ends - time.monotonic())
         await self.feed.close()
         for task in self._tasks:
             task.cancel()
         try:
-            async with asyncio.timeout(self.settings.grace):
+            async with asyncio.timeout(left):
                 await self.proxy.close()
                 await self.run_slowly(self.memory.close)
+            self.closed = True
         except TimeoutError:
             log.warning("folds were still being written after %g s; they are finished later", self.settings.grace)
         self.tracing.close()

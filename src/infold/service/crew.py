@@ -57,6 +57,7 @@ class Crew:
         self._settings = settings
         self._context = multiprocessing.get_context("spawn")
         self._stopping = threading.Event()
+        self._until = 0.0
         self._posts = [_Post(self._hired()) for _ in range(size)]
         self._watch = threading.Thread(target=self._look_after, name="infold-crew", daemon=True)
 
@@ -65,17 +66,20 @@ class Crew:
             self._watch.start()
         return self
 
+    def end(self) -> None:
+        """Tell the workers to finish what they are at, within the grace, and wait for nothing."""
+        if not self._stopping.is_set():
+            self._until = time.monotonic() + self._settings.grace
+            self._stopping.set()
+
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._stopping.set()
+        self.end()
         if self._posts:
             self._watch.join()
-        workers = [post.worker for post in self._posts]
-        for worker in workers:
-            worker.terminate()  # a worker that is told so finishes what it is at
-        for worker in workers:
-            worker.join(self._settings.grace)
+        for worker in [post.worker for post in self._posts]:
+            worker.join(max(0.0, self._until - time.monotonic()))
             if worker.is_alive():
                 worker.kill()
                 worker.join()
@@ -95,6 +99,8 @@ class Crew:
                     log.warning(
                         "a worker ended (%s); another takes its place in %g s", post.worker.exitcode, post.pause()
                     )
+        for post in self._posts:
+            post.worker.terminate()  # a worker that is told so finishes what it is at
 
 
 def _work(settings: ServiceSettings, parent: int) -> None:
