@@ -96,6 +96,8 @@ def test_many_requests_while_the_database_is_locked(tmp_path: Path) -> None:
         def after() -> int:
             answer = proxied.post(CHAT, body(CHAT, user("0"), user("After")), X_Infold_Chat="crowd 0")
             assert answer.status_code == 200
+            if proxied.api.get("/v1/chats").status_code == 503:  # it is still left alone
+                return 0
             return len(proxied.messages("crowd 0")) if "crowd 0" in proxied.chats() else 0
 
         eventually(after, lambda found: found == 3)  # when it is tried again
@@ -178,7 +180,7 @@ def test_a_database_that_hangs(tmp_path: Path) -> None:
                 proxied.api.get("/v1/chats/hang%200/messages"),
                 proxied.api.post("/v1/chats/new/messages", json=[user("Lost?")], headers={"Idempotency-Key": "k"}),
             ):
-                assert "3 s" in problem(answer, 503, "database_busy")["detail"]
+                problem(answer, 503, "database_busy")
                 assert answer.headers["Retry-After"] == "1"
             assert failures() == before + 6 * len(chats)
         eventually(complete, bool, 60)
@@ -187,6 +189,31 @@ def test_a_database_that_hangs(tmp_path: Path) -> None:
             eventually(partial(proxied.events, chat), lambda events: "memory_failed" in events)
         assert sorted(proxied.chats()) == sorted(chats)
         proxied.sound()
+
+
+def test_E5_without_the_database_the_api_answers_at_once(tmp_path: Path) -> None:
+    with server().database() as url, start_proxied(tmp_path, database=url) as proxied:
+        assert proxied.api.post("/v1/chats/a/messages", json=user("Hello")).status_code == 201
+
+        async def crowd() -> list[httpx2.Response]:
+            async with httpx2.AsyncClient(base_url=proxied.server.url, timeout=60) as client:
+                return await asyncio.gather(*(client.get("/v1/chats/a") for _ in range(3)))
+
+        with server().away():
+            for answer in asyncio.run(crowd()):  # nothing is known yet
+                problem(answer, 503, "database_busy")
+            began = time.monotonic()
+            for number in range(12):  # at most one of them tries
+                path = ("/v1/chats/a", "/v1/chats", "/v1/chats/a/messages")[number % 3]
+                answer = proxied.api.post("/v1/chats/a/messages", json=user("x"), headers={"Idempotency-Key": "k"})
+                for one in (answer, proxied.api.get(path)):
+                    problem(one, 503, "database_busy")
+                    assert one.headers["Retry-After"] == "1"
+            assert time.monotonic() - began < 20
+        # However long it was away, it is tried again soon.
+        eventually(lambda: proxied.api.get("/readyz").status_code, lambda status: status == 200, 9)
+        eventually(lambda: proxied.api.get("/v1/chats/a").status_code, lambda status: status == 200, 9)
+        assert proxied.api.get("/v1/chats/a").json()["messages"] == 1
 
 
 def test_a_chat_that_is_locked_keeps_no_other_waiting(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import threading
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
@@ -37,6 +38,7 @@ SCHEMA = "infold"
 CONNECTIONS = 10
 CONNECT_TIMEOUT = 10
 LOCK_TIMEOUT = 30.0  # seconds to wait for another writer of the same chat
+_RETRY = 5.0  # seconds after which the pool begins anew with its ever longer pauses between two tries to connect
 _MIGRATION = 0x1F01D  # of the advisory lock
 # A refused connection has no code, only a text.
 _REFUSALS = ("authentication failed", "no password supplied", "does not exist", "no pg_hba.conf entry")
@@ -91,7 +93,7 @@ class Postgres:
             connection_class=PostgresConnection,
             min_size=1,
             max_size=CONNECTIONS,
-            timeout=LOCK_TIMEOUT,
+            reconnect_timeout=_RETRY,
             kwargs=_settings(),
             name="infold",
             open=True,
@@ -105,10 +107,21 @@ class Postgres:
         """A connection from the pool that answers; a restarted server has closed those that were open."""
         if self.closed:
             raise ClosedError("this memory is closed; open it again with Memory(…)")
-        try:
-            return self._pool.getconn()
-        except (PoolTimeout, PoolClosed) as error:
-            raise DatabaseBusyError(f"{self.name} does not answer; is it running? Try again") from error
+        began = time.monotonic()
+        while True:
+            refused = self._refused()
+            left = began + LOCK_TIMEOUT - time.monotonic()
+            try:
+                return self._pool.getconn(min(left, _RETRY))
+            except (PoolTimeout, PoolClosed) as error:
+                # Where all connections are busy it is worth waiting; where there are none to be had it is not.
+                most = CONNECT_TIMEOUT if self._refused() > refused else LOCK_TIMEOUT
+                if isinstance(error, PoolClosed) or time.monotonic() - began >= min(most, LOCK_TIMEOUT):
+                    raise DatabaseBusyError(f"{self.name} does not answer; is it running? Try again") from error
+
+    def _refused(self) -> int:
+        """How many tries to connect have failed so far."""
+        return self._pool.get_stats().get("connections_errors", 0)
 
     def put_back(self, connection: PostgresConnection) -> None:
         with suppress(PoolClosed):

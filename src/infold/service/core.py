@@ -236,6 +236,7 @@ class Desk:
         return await self._run(slow, self._with_chat, id, work)
 
     async def _run(self, slow: bool, work: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
+        self.service.breaker.check()
         if not slow:
             return await self.service.run_in_time(work, *args, **kwargs)
         with self.service.breaker.watching():

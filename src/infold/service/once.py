@@ -94,6 +94,7 @@ async def _once(request: Request, token: str, handle: Handler) -> Response:
     body = await request.body()
     asked = f"{request.method} {request.url.path}?{request.url.query}\0".encode() + body
     fingerprint = hashlib.sha256(asked).digest()
+    service.breaker.check()
     known = await service.run_in_time(_reserve, desk, token, fingerprint)
     if known is not None:
         if known.fingerprint != fingerprint:
