@@ -231,6 +231,7 @@ async def app(scope: Any, receive: Any, send: Any) -> None:
             _requests.clear()
         await _json(send, 200, list(_requests))
     elif path == "/v1/models":
+        _requests.append({"path": path, "headers": _headers(scope), "body": None, "raw": ""})
         models = [{"id": "echo", "object": "model", "created": 1, "owned_by": "provider"}]
         await _json(send, 200, {"object": "list", "data": models})
     elif path in APIS:
@@ -239,8 +240,12 @@ async def app(scope: Any, receive: Any, send: Any) -> None:
         await _json(send, 404, {"error": {"message": f"no {path} here", "type": "not_found"}})
 
 
+def _headers(scope: Any) -> dict[str, str]:
+    return {name.decode(): value.decode("latin-1") for name, value in scope["headers"]}
+
+
 async def _complete(path: str, raw: bytes, scope: Any, send: Any) -> None:
-    headers = {name.decode(): value.decode("latin-1") for name, value in scope["headers"]}
+    headers = _headers(scope)
     try:
         body = json.loads(raw)
     except (ValueError, RecursionError):

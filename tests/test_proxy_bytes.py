@@ -13,7 +13,8 @@ import pytest
 
 from infold import Memory
 from infold.service.keys import create_key
-from tests.proxied import CHAT, KEY, MESSAGES, RESPONSES, Proxied, start_proxied
+from tests.provider import Provider
+from tests.proxied import CHAT, KEY, MESSAGES, RESPONSES, Proxied, named, start_proxied
 from tests.servers import problem
 
 ODD = [
@@ -197,6 +198,26 @@ def test_where_the_server_holds_the_key(key: tuple[Path, str]) -> None:
         problem(proxied.post(MESSAGES, BODY, authorization="", x_api_key="sk-ant-1"), 401, "unauthorized")
         problem(proxied.post(MESSAGES, BODY, authorization="", x_api_key="ink_wrong"), 401, "unauthorized")
         assert proxied.provider.requests() == []
+
+
+def test_F9_a_key_goes_to_its_own_provider_only(tmp_path: Path) -> None:
+    with Provider() as other:
+        apart = {"upstream_key": "sk-openai", "anthropic_upstream": other.url}
+        for key in ("sk-anthropic", None):
+            with start_proxied(tmp_path, anthropic_upstream_key=key, **apart) as proxied:
+                given = {"anthropic_version": "2023-06-01", "authorization": "", "x_api_key": "sk-of-the-client"}
+                assert proxied.post(MESSAGES, BODY, **given).status_code == 200
+                models = proxied.api.get("/v1/models", headers=named(given))
+                assert models.status_code == 200
+                assert proxied.provider.requests() == []
+                sent = other.requests()[-2:]
+                assert [one["headers"]["x-api-key"] for one in sent] == [key or "sk-of-the-client"] * 2
+                assert "sk-openai" not in str(sent)
+                assert proxied.post(CHAT, BODY).status_code == 200
+                assert proxied.api.get("/v1/models").status_code == 200
+                sent = proxied.provider.requests()
+                assert [one["headers"]["authorization"] for one in sent] == ["Bearer sk-openai"] * 2
+                assert "sk-anthropic" not in str(sent)
 
 
 def test_where_the_client_holds_the_key(key: tuple[Path, str]) -> None:

@@ -28,6 +28,7 @@ EXAMPLES: dict[str, tuple[str, Any, Any]] = {
     "upstream": ("http://127.0.0.1:9000", "http://127.0.0.1:9000/v1", "https://api.example.com/v1"),
     "anthropic_upstream": ("http://a.example/x/", "http://a.example/x", "https://b.example/v1"),
     "upstream_key": ("sk-1", "sk-1", "sk-2"),
+    "anthropic_upstream_key": ("sk-3", "sk-3", "sk-4"),
     "model": ("gpt-5-nano, ollama:llama3.2", ("openai:gpt-5-nano", "ollama:llama3.2"), ["local", "anthropic:x"]),
     "preset": ("rolling", "rolling", "engine"),
     "context_window": ("4096", 4096, 128_000),
@@ -55,6 +56,7 @@ WRONG: dict[str, list[Any]] = {
     "upstream": ["api.openai.com", "ftp://host", "http://user:pw@host", "http://h?a=1", "http://h:70000", "http://"],
     "anthropic_upstream": ["localhost"],
     "upstream_key": ["", "two\nlines", 5],
+    "anthropic_upstream_key": [""],
     "model": ["nobody:x", [3], 3, [""]],
     "preset": ["rollin", 1],
     "context_window": [255, 10**9, "4096"],
@@ -138,7 +140,7 @@ def test_a_wrong_value_is_an_error_that_names_setting_and_what_is_allowed(name: 
     assert str(caught.value).startswith(f"{name} (argument) must be {field.metadata['kind'].wanted}, not ")
 
 
-@pytest.mark.parametrize("name", [field.name for field in FIELDS if field.name not in ("upstream_key",)])
+@pytest.mark.parametrize("name", [field.name for field in FIELDS if not field.metadata["secret"]])
 def test_a_wrong_value_says_where_it_comes_from(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     (field,) = (one for one in FIELDS if one.name == name)
     write(f"{name} = {{}}")

@@ -142,9 +142,7 @@ class Proxy:
     async def handle(self, scope: Scope, receive: Receive, send: Send, api: Api | None) -> None:
         """Forward one request and its answer."""
         settings, began = self._service.settings, time.perf_counter()
-        upstream = settings.upstream
-        if _is_anthropic(scope):
-            upstream = settings.anthropic_upstream or upstream
+        upstream = settings.anthropic_upstream if self._is_apart(scope) else settings.upstream
         if upstream is None:
             raise Problem(404, "no_upstream", "this service has no upstream; start it with --upstream URL")
         principal = scope["state"]["principal"]
@@ -342,9 +340,17 @@ class Proxy:
         url = base + (path if not own else path.removeprefix("/v1")) + (f"?{query}" if query else "")
         return URL(url, encoded=True)
 
+    def _is_apart(self, scope: Scope) -> bool:
+        """Whether a request is for Anthropic's API, and that has a provider of its own; both have models."""
+        settings, path = self._service.settings, str(scope["path"])
+        if settings.anthropic_upstream == settings.upstream:
+            return False
+        return _is_anthropic(scope) or (path.startswith("/v1/models") and "anthropic-version" in Headers(scope=scope))
+
     def _headers(self, scope: Scope, headers: Headers) -> CIMultiDict[str]:
         """What the upstream is told: all that the client says, but for what is between it and us."""
-        key = self._service.settings.upstream_key
+        settings, apart = self._service.settings, self._is_apart(scope)
+        key = settings.anthropic_upstream_key if apart else settings.upstream_key  # one provider's is not another's
         sent: CIMultiDict[str] = CIMultiDict()
         for raw, value in headers.raw:
             name, text = raw.decode("latin-1"), _text(value)
@@ -353,7 +359,7 @@ class Proxy:
             if not ours and name not in _NOT_FORWARDED and not name.startswith("x-infold-"):
                 sent.add(name, text)
         if key is not None:
-            sent.add(*(("x-api-key", key) if _is_anthropic(scope) else ("authorization", f"Bearer {key}")))
+            sent.add(*(("x-api-key", key) if apart or _is_anthropic(scope) else ("authorization", f"Bearer {key}")))
         sent["accept-encoding"] = "identity"
         return sent
 

@@ -57,7 +57,7 @@ class ServiceSettings:
         None,
         optional(kinds.UPSTREAM),
         "INFOLD_ANTHROPIC_UPSTREAM",
-        meaning="the provider of Anthropic's API (POST /v1/messages)",
+        meaning="the provider of Anthropic's API (`/v1/messages`, and models asked for with `anthropic-version`)",
         shown="as `upstream`",
     )
     upstream_key: str | None = _setting(
@@ -65,6 +65,14 @@ class ServiceSettings:
         optional(kinds.TEXT),
         "INFOLD_UPSTREAM_KEY",
         meaning="the provider's key, where the server holds it instead of its clients",
+        shown="none: clients send theirs",
+        secret=True,
+    )
+    anthropic_upstream_key: str | None = _setting(
+        None,
+        optional(kinds.TEXT),
+        "INFOLD_ANTHROPIC_UPSTREAM_KEY",
+        meaning="the same for `anthropic_upstream`, where that is another provider: `upstream_key` never goes there",
         shown="none: clients send theirs",
         secret=True,
     )
