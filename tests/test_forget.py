@@ -16,6 +16,7 @@ import pytest
 from infold import Chat, DuplicateIdError, Memory, MessageError, NotFoundError, Receipt, summarize_memory
 from infold import preset as policy
 from infold.folding.extractive import extract
+from infold.ledger import prefixes
 from infold.messages import Message, parse
 from infold.presets import PRESETS
 from infold.redaction import FORGOTTEN, quotes, redacted
@@ -212,6 +213,16 @@ def test_F6_a_forgotten_message_does_not_come_back_with_its_id(url: str) -> None
         chat.forget("call")
         assert chat.add({**call("k", arguments='{"name": 1}'), "id": "call"}).content == FORGOTTEN
         assert_forgotten(memory, chat, url)
+
+
+def test_F6_no_digest_of_forgotten_words_is_left_whatever_the_order(url: str) -> None:
+    with Memory(url) as memory:
+        chat = filled(memory, "rolling", turns=5)
+        with memory.database.write() as connection:
+            for seq in range(1, 11):
+                prefixes.put(connection, chat.key, "key x", bytes([seq]) * 32, seq)
+        chat.forget("u4", "u0")
+    assert rawsql.rows(url, "SELECT seq FROM prefixes") == []
 
 
 def test_F6_several_messages_at_once(url: str) -> None:

@@ -136,7 +136,7 @@ def _forget(memory: Memory, connection: Connection, state: State, gone: Sequence
         _, damaged = derived.facts_of_chat(connection, key)
         if damaged:  # nobody knows whose words they hold
             repair(connection, damaged)
-    store.delete_prefixes_after(connection, key, seqs[0] - 1)
+    store.delete_prefixes_after(connection, key, min(seqs) - 1)
     erasure.delete_answers(connection)
     store.bump(connection, key)
     derived.next_epoch(connection, key)
