@@ -112,6 +112,21 @@ def test_what_may_have_been_answered_is_not_sent_twice(
     assert upstream.connections == connections
 
 
+@pytest.mark.parametrize("status", [101, 600, 999])
+def test_F9_a_status_that_http_does_not_have_is_a_broken_answer(service: Service, status: int) -> None:
+    upstream, client = service
+    upstream.script(b"HTTP/1.1 %d Odd\r\ncontent-length: 2\r\n\r\n{}" % status)
+    problem(client.post(CHAT, json=asked("odd")), 502, "upstream_broken")
+
+
+def test_F9_long_headers_are_passed_on(service: Service) -> None:
+    upstream, client = service
+    long = "x" * 40_000
+    upstream.script(GOOD.replace(b"\r\n", b"\r\nx-long: %s\r\n" % long.encode(), 1))
+    answer = client.post(CHAT, json=asked("long"))
+    assert (answer.status_code, answer.headers.get("x-long")) == (200, long)
+
+
 def test_a_kept_connection_that_the_upstream_closes_is_replaced(service: Service) -> None:
     """It closes when the request is on its way: nothing is known to have arrived, and nothing was answered."""
     upstream, client = service

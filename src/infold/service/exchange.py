@@ -28,6 +28,7 @@ HOP = frozenset(
     "connection keep-alive proxy-authenticate proxy-authorization te trailer trailers transfer-encoding upgrade "
     "proxy-connection".split()
 )
+_LONGEST = 65_536  # bytes of a header, or of the status line
 _IDLE = 4.0  # seconds after which a connection is not used again: the upstream may be about to close it
 
 
@@ -41,6 +42,8 @@ def upstream_client(settings: ServiceSettings) -> aiohttp.ClientSession:
         cookie_jar=aiohttp.DummyCookieJar(),  # one client's cookies are not another's
         skip_auto_headers=("accept", "content-type", "user-agent"),
         auto_decompress=False,
+        max_line_size=_LONGEST,
+        max_field_size=_LONGEST,
         trace_configs=[tracing],
     )
 
@@ -79,6 +82,10 @@ class Exchange:
             raise Problem(
                 502, "upstream_unreachable", f"the upstream cannot be reached ({type(error).__name__})"
             ) from None
+        if not 200 <= response.status < 600:  # the server could not send it on
+            response.close()
+            self._metrics.upstream_error(self._name, "broken")
+            raise Problem(502, "upstream_broken", f"the upstream answered with {response.status}, which is no status")
         gone = asyncio.create_task(_disconnected(receive))
         reading = asyncio.create_task(self._pass_on(response, send))
         try:
