@@ -36,7 +36,7 @@ SECRET = "the vault code is 4711"
 @pytest.fixture(autouse=True)
 def _loggers_as_before() -> Iterator[None]:
     """Logging is global: give it back as it was."""
-    loggers = [logging.getLogger(name) for name in ("infold", "uvicorn", "uvicorn.access")]
+    loggers = [logging.getLogger(name) for name in ("", "infold", "uvicorn", "uvicorn.access")]
     before = [(one.level, one.propagate, one.disabled, list(one.handlers)) for one in loggers]
     yield
     for logger, (level, propagate, disabled, handlers) in zip(loggers, before, strict=True):
@@ -135,6 +135,21 @@ def test_an_error_is_logged_with_its_place_and_not_with_what_it_says(
         assert first["error"] == second["error"] == "ValueError"
         assert [first["event"], second["event"]] == ["it failed", "it failed too"]
         assert first["logger"] == "infold.service"
+
+
+def test_C10_lines_of_libraries_are_like_our_own(capfd: pytest.CaptureFixture[str]) -> None:
+    configure_logs("debug", "json")
+    try:
+        raise ValueError(SECRET)
+    except ValueError:
+        logging.getLogger("psycopg.pool").warning("error connecting", exc_info=True)
+    logging.getLogger("openai").debug("they asked %s", SECRET)
+    (line,) = lines(capfd.readouterr().err)
+    assert (line["logger"], line["level"], line["error"]) == ("psycopg.pool", "warning", "ValueError")
+    assert "4711" not in str(line)
+    configure_logs("error", "json")
+    logging.getLogger("psycopg.pool").warning("error connecting")
+    assert capfd.readouterr().err == ""
 
 
 def test_a_line_stays_one_line_and_takes_any_value(capfd: pytest.CaptureFixture[str]) -> None:

@@ -72,16 +72,18 @@ class _Handler(logging.StreamHandler[Any]):
 
 
 def configure_logs(level: str, format: str) -> None:
-    """Log to standard error, infold's lines and uvicorn's alike; `format` is "json" or "text"."""
+    """Log to standard error, all lines of the process alike; `format` is "json" or "text"."""
     handler = _Handler(sys.stderr)
     handler.setFormatter(JsonLines() if format == "json" else TextLines())
-    for name in _LOGGERS:
-        logger = logging.getLogger(name)
+    handler.setLevel(level.upper())  # some libraries set the level of their own loggers
+    for logger in (logging.root, *map(logging.getLogger, _LOGGERS)):
         for old in [one for one in logger.handlers if isinstance(one, _Handler)]:
             logger.removeHandler(old)
         logger.addHandler(handler)
         logger.setLevel(level.upper())
         logger.propagate = False
+    # What others, such as the database's driver, have to say to people; at debug level some would quote messages.
+    logging.root.setLevel(max(logging.WARNING, logging.getLogger(_LOGGERS[0]).level))
     # Its lines have the whole address, and a query is somebody's words.
     logging.getLogger("uvicorn.access").disabled = True
 
