@@ -136,7 +136,10 @@ class ServiceSettings:
         meaning="what becomes of covered messages after that: `archive`, `remove` or `keep`",
     )
     compact_every: float = _setting(
-        86_400.0, number(1), "INFOLD_COMPACT_EVERY", meaning="seconds between two runs of retention"
+        86_400.0,
+        number(1),
+        "INFOLD_COMPACT_EVERY",
+        meaning="seconds between two runs of retention; workers take the day, hour or minute that is not longer",
     )
     log_level: str = _setting(
         "info",
