@@ -377,6 +377,26 @@ def test_one_worker_sweeps_at_a_time(memory: Memory, postgres_url: str, upstream
             assert second.running
 
 
+def test_E7_old_lines_of_the_queues_log_go(
+    memory: Memory, postgres_url: str, upstream: Upstream, tmp_path: Path
+) -> None:
+    def days() -> list[int]:
+        with psycopg.connect(postgres_url) as connection:
+            found = f"SELECT date_part('day', now() - created)::int FROM {SCHEMA}.pgqueuer_log WHERE job_id < 0"
+            return sorted(old for (old,) in connection.execute(found).fetchall())
+
+    with psycopg.connect(postgres_url) as connection:
+        for old in (6, 8, 30):
+            connection.execute(
+                f"INSERT INTO {SCHEMA}.pgqueuer_log (job_id, status, priority, entrypoint, created)"
+                " VALUES (-1, 'successful', 0, 'x', now() - make_interval(days => %s))",
+                [old],
+            )
+    assert days() == [6, 8, 30]
+    with quick("worker", tmp_path, postgres_url, model_of(upstream), sweep=0.1):
+        wait_until(lambda: days() == [6])
+
+
 def _asked(url: str) -> int:
     """Jobs that were asked for so far."""
     with psycopg.connect(url) as connection:

@@ -41,6 +41,8 @@ STALE = 10.0
 _AGAIN = 2.0  # seconds before a lost database is tried again
 # A worker whose machine is gone holds its locks no longer than a minute.
 _ALIVE = {"tcp_keepalives_idle": "30", "tcp_keepalives_interval": "10", "tcp_keepalives_count": "3"}
+_PRUNE = 3600.0  # seconds between looks for old lines of the queue's log, which nobody else removes
+_OLD = timedelta(days=7)
 _SWEEPER = 0x1F01E  # the advisory lock of whoever looks
 
 
@@ -201,10 +203,14 @@ class Worker:
         """Look again and again, once no other worker does."""
         while not await connection.fetchval("SELECT pg_try_advisory_lock($1)", _SWEEPER):
             await asyncio.sleep(self._sweep_every)
-        sweeper = Sweeper(self._memory)
+        sweeper, now = Sweeper(self._memory), asyncio.get_running_loop().time
+        prune_at = now()
         while True:
             found = await asyncio.to_thread(sweeper.look)
             log.debug("%d chats are due", found)
+            if now() >= prune_at:
+                await connection.execute("DELETE FROM pgqueuer_log WHERE created < now() - $1::interval", _OLD)
+                prune_at = now() + _PRUNE
             await asyncio.sleep(self._sweep_every)
             await connection.fetchval("SELECT 1")  # raises where the connection, and with it the lock, is lost
 
