@@ -18,10 +18,8 @@ from urllib.parse import unquote
 from weakref import WeakValueDictionary
 
 import aiohttp
-from multidict import CIMultiDict
 from starlette.datastructures import Headers
 from starlette.routing import Route
-from yarl import URL
 
 from infold.errors import DatabaseBusyError, InfoldError, MessageError, MovedOnError
 from infold.memory import CONTEXT_WINDOW
@@ -29,8 +27,8 @@ from infold.models import prices
 from infold.models.spec import Model
 from infold.quiet import quiet
 from infold.service.breaker import PAUSE
-from infold.service.exchange import HOP, Exchange, upstream_client
-from infold.service.keys import PREFIX
+from infold.service.exchange import Exchange, upstream_client
+from infold.service.forwarding import address, is_apart, passed_on, text_of
 from infold.service.problems import Problem
 from infold.service.reconcile import (
     Caller,
@@ -58,8 +56,6 @@ log = logging.getLogger("infold")
 
 T = TypeVar("T")
 
-_NOT_FORWARDED = HOP | {"host", "content-length", "accept-encoding", "expect"}
-_CREDENTIALS = frozenset(("authorization", "x-api-key"))
 _FEWEST = 256  # tokens that a context always gets, however much a client wants for the reply
 _MOST_NAME = 200
 _MOST_LATE = 4  # threads that may be held by requests nobody waits for any more
@@ -142,7 +138,7 @@ class Proxy:
     async def handle(self, scope: Scope, receive: Receive, send: Send, api: Api | None) -> None:
         """Forward one request and its answer."""
         settings, began = self._service.settings, time.perf_counter()
-        upstream = settings.anthropic_upstream if self._is_apart(scope) else settings.upstream
+        upstream = settings.anthropic_upstream if is_apart(scope, settings) else settings.upstream
         if upstream is None:
             raise Problem(404, "no_upstream", "this service has no upstream; start it with --upstream URL")
         principal = scope["state"]["principal"]
@@ -154,7 +150,7 @@ class Proxy:
         headers = Headers(scope=scope)
         keep: Callable[[Reply], None] | None = None
         body = raw
-        url, sent = self._address(scope, upstream), self._headers(scope, headers)
+        url, sent = address(scope, upstream), passed_on(scope, headers, settings)
         with self._service.limits.stream(principal.id):  # before memory: what is refused was never said
             if api is not None:
                 keep, body = await self._remembered(api, principal, headers, raw)
@@ -330,57 +326,12 @@ class Proxy:
                 log.debug("a failure was not noted", exc_info=True)
             del self._untold[tenant, chat]
 
-    # Forwarding --------------------------------------------------------------------------------------------
-
-    def _address(self, scope: Scope, upstream: str) -> URL:
-        """The upstream's address for one of our paths: below its own path, or below /v1 where it has none."""
-        base, path = upstream.rstrip("/"), scope["path"]
-        own = base.partition("://")[2].partition("/")[2]
-        query = scope.get("query_string", b"").decode("latin-1")
-        url = base + (path if not own else path.removeprefix("/v1")) + (f"?{query}" if query else "")
-        return URL(url, encoded=True)
-
-    def _is_apart(self, scope: Scope) -> bool:
-        """Whether a request is for Anthropic's API, and that has a provider of its own; both have models."""
-        settings, path = self._service.settings, str(scope["path"])
-        if settings.anthropic_upstream == settings.upstream:
-            return False
-        return _is_anthropic(scope) or (path.startswith("/v1/models") and "anthropic-version" in Headers(scope=scope))
-
-    def _headers(self, scope: Scope, headers: Headers) -> CIMultiDict[str]:
-        """What the upstream is told: all that the client says, but for what is between it and us."""
-        settings, apart = self._service.settings, self._is_apart(scope)
-        key = settings.anthropic_upstream_key if apart else settings.upstream_key  # one provider's is not another's
-        sent: CIMultiDict[str] = CIMultiDict()
-        for raw, value in headers.raw:
-            name, text = raw.decode("latin-1"), _text(value)
-            # Our own keys are nobody else's business.
-            ours = name in _CREDENTIALS and (key is not None or text.split(" ")[-1].startswith(PREFIX))
-            if not ours and name not in _NOT_FORWARDED and not name.startswith("x-infold-"):
-                sent.add(name, text)
-        if key is not None:
-            sent.add(*(("x-api-key", key) if apart or _is_anthropic(scope) else ("authorization", f"Bearer {key}")))
-        sent["accept-encoding"] = "identity"
-        return sent
-
-
-def _is_anthropic(scope: Scope) -> bool:
-    return str(scope["path"]).startswith(APIS["anthropic"].path)
-
 
 def _end_user(body: Mapping[str, Any]) -> list[Any]:
     """What a request says of the person it is for; other metadata may change with every request."""
     metadata = body.get("metadata")
     named = metadata.get("user_id") if isinstance(metadata, dict) else None
     return [body.get("user"), body.get("safety_identifier"), named]
-
-
-def _text(value: bytes) -> str:
-    """A header's value: UTF-8, which is how it is written again, or else what HTTP once had."""
-    try:
-        return value.decode()
-    except UnicodeDecodeError:
-        return value.decode("latin-1")
 
 
 def _json(value: Any) -> bytes:
@@ -404,7 +355,7 @@ async def _body(receive: Receive) -> bytes:
 
 def _name(headers: Headers, header: str) -> str | None:
     """What a header names, as it was sent: UTF-8, where it is more than ASCII."""
-    value = _text(headers.get(header, "").encode("latin-1"))
+    value = text_of(headers.get(header, "").encode("latin-1"))
     if not value.strip():
         return None
     value = value.strip()
