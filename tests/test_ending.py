@@ -8,14 +8,14 @@ import httpx2
 import pytest
 
 from infold import Memory
-from tests.fleet import Api
+from tests.fleet import Api, command
 from tests.postgres import server
 from tests.provider import Provider
 from tests.proxied import eventually
 from tests.test_model_faults import said
 from tests.upstream import Upstream, step
 
-GRACE = 3
+GRACE = 5
 
 
 def settings(folder: Path, upstream: Upstream, provider: Provider, database: str) -> tuple[str, ...]:
@@ -64,3 +64,17 @@ def test_F9_the_grace_counts_once(tmp_path: Path, upstream: Upstream, kind: str)
             asked = {"model": "slow-60", "messages": [{"role": "user", "content": "Go on."}], "stream": True}
             with client.stream("POST", f"{api.url}/v1/chat/completions", json=asked):
                 assert api.stop(2 * GRACE) == 0
+
+
+def test_F9_a_model_that_hangs_does_not_keep_a_worker(tmp_path: Path, upstream: Upstream) -> None:
+    upstream.script([step("timeout", forever=True)])
+    with server().database() as url, Provider() as provider:
+        arguments = settings(tmp_path, upstream, provider, url)
+        worker = command("worker", tmp_path, "worker", "--database", url, "--model", f"{upstream.url}#gpt-test")
+        with Api("api", tmp_path, *arguments, "--workers", "0") as api, worker:
+            api.wait()
+            talk(api)
+            eventually(upstream.requests, bool)
+            assert worker.stop(GRACE + 10) == 0
+            assert "Traceback" not in worker.said()
+            assert api.stop() == 0

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import math
 import os
 import socket
@@ -22,6 +21,7 @@ from infold.cli.output import console, fail, print_json
 from infold.errors import masked
 from infold.ledger.addresses import is_postgres
 from infold.memory import Memory
+from infold.service.leaving import leave
 from infold.service.settings import FILE, ServiceSettings
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ def serve(
         _announce(settings, listening.getsockname()[1], locked)
         finished = _run(create_app(settings), settings, listening, crew)
     if not finished:
-        _leave()
+        leave()
 
 
 def worker(
@@ -225,11 +225,3 @@ def _run(app: FastAPI, settings: ServiceSettings, listening: socket.socket, crew
     if not server.started:
         fail("the service did not start; the log says why", 3)
     return bool(app.state.service.closed)
-
-
-def _leave() -> None:
-    """End now: Python would wait for threads that wait for a model, however long after the grace."""
-    logging.shutdown()
-    for stream in (sys.stdout, sys.stderr):
-        stream.flush()
-    os._exit(0)

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from infold.errors import DatabaseError, NotFoundError
 from infold.ledger import jobs
 from infold.messages import canonical_json
+from infold.service.leaving import leave
 from infold.service.upkeep import compact
 
 if TYPE_CHECKING:
@@ -240,16 +241,22 @@ def run(
         spans.on_event(event)
 
     with Memory(settings.database, model=settings.memory_model, on_event=happened, queue=True) as memory:
-        asyncio.run(_until_told(Worker(memory, settings, parent, sweep_every=sweep_every, stale=stale)))
+        worker = Worker(memory, settings, parent, sweep_every=sweep_every, stale=stale)
+        asyncio.run(_until_told(worker, settings.grace))
     spans.close()
 
 
-async def _until_told(worker: Worker) -> None:
+async def _until_told(worker: Worker, grace: float) -> None:
     loop = asyncio.get_running_loop()
+
+    def told() -> None:
+        worker.stop()
+        loop.call_later(grace, leave)  # whoever waits for a model then is not waited for
+
     # Its own threads: a machine with few cores has fewer by default, and the sweep would wait for models.
     loop.set_default_executor(ThreadPoolExecutor(AT_ONCE + 1, thread_name_prefix="infold-worker"))
     for name in (signal.SIGINT, signal.SIGTERM):
         if signal.getsignal(name) is not signal.SIG_IGN:
-            loop.add_signal_handler(name, worker.stop)
+            loop.add_signal_handler(name, told)
     log.info("a worker began")
     await worker.run()
