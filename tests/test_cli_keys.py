@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from infold import Memory
-from infold.cli.output import console
 from infold.service.keys import Keyring, create_key, revoke_key
 from tests.test_cli import Run, in_folder
 
@@ -61,7 +60,9 @@ def test_without_a_tenant_a_key_opens_what_was_made_without_keys(run: Run, tmp_p
 
 
 def test_E5_ids_are_listed_whole(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(console, "width", 80)
+    from infold.cli.output import console  # here, as it learns how wide it is when it is first imported: from `run`
+
+    monkeypatch.setattr(console, "_width", 80)
     database = f"sqlite:///{tmp_path / 'keys.db'}"
     with Memory(database) as memory:
         ids = [create_key(memory, "a tenant " * 5, "admin", "a name " * n)[1].id for n in (1, 10)]
