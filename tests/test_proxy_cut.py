@@ -28,6 +28,17 @@ def told(*messages: dict[str, Any], complete: bool = True) -> Reply:
     return Reply(messages, "echo", "chatcmpl-1", complete)
 
 
+def talked(memory: Memory, chat: str | None, turns: int) -> list[dict[str, Any]]:
+    """Whole turns to begin with."""
+    history: list[dict[str, Any]] = []
+    for number in range(turns):
+        history.append(user(f"Question {number}"))
+        place = ask(memory, chat, *history)
+        history.append(assistant(f"Answer {number}"))
+        settle(place, told(history[-1]))
+    return history
+
+
 def sizes(memory: Memory) -> list[int]:
     """How many messages each chat has."""
     return [chat.messages for chat in memory.chats()]
@@ -36,12 +47,7 @@ def sizes(memory: Memory) -> list[int]:
 @pytest.mark.parametrize("chat", ["ferry", None], ids=["named", "by what is said"])
 @pytest.mark.parametrize("before", [0, 2], ids=["first", "later"])
 def test_a_client_goes_on_after_several_cut_replies(memory: Memory, chat: str | None, before: int) -> None:
-    history: list[dict[str, Any]] = []
-    for number in range(before):
-        history.append(user(f"Question {number}"))
-        place = ask(memory, chat, *history)
-        history.append(assistant(f"Answer {number}"))
-        settle(place, told(history[-1]))
+    history = talked(memory, chat, before)
     for number in range(4):  # the client has a little less of each than was sent
         history.append(user(f"When does ferry {number} leave?"))
         settle(ask(memory, chat, *history), told(assistant(f"{SAID} {number}"), complete=False))
@@ -62,12 +68,7 @@ def test_a_client_goes_on_after_several_cut_replies(memory: Memory, chat: str | 
 def test_a_client_goes_on_with_another_part_of_a_cut_reply(
     memory: Memory, chat: str | None, kept: str, before: int
 ) -> None:
-    history: list[dict[str, Any]] = []
-    for number in range(before):
-        history.append(user(f"Question {number}"))
-        place = ask(memory, chat, *history)
-        history.append(assistant(f"Answer {number}"))
-        settle(place, told(history[-1]))
+    history = talked(memory, chat, before)
     history.append(user("When does the ferry leave?"))
     settle(ask(memory, chat, *history), told(assistant(SAID), complete=False))
     history.append(assistant(kept))
