@@ -1,8 +1,12 @@
-"""Limits: size of bodies, number of messages, rate of requests."""
+"""Limits: size of bodies, number of messages, rate of requests, time."""
 
 from __future__ import annotations
 
+import json
+import socket
+import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import httpx2
@@ -11,6 +15,7 @@ import pytest
 from infold.service.limits import Limits
 from infold.service.problems import Problem
 from tests.conftest import user
+from tests.proxied import CHAT, eventually, start_proxied
 from tests.servers import problem, start_server
 
 Client = httpx2.Client
@@ -81,3 +86,35 @@ def test_no_rate_is_no_limit() -> None:
     limits = Limits(0, 1, lambda: 0.0)
     for _ in range(1000):
         limits.take("a")
+
+
+def test_E5_what_takes_long_is_not_waited_for_without_end(tmp_path: Path) -> None:
+    """Somebody else holds the file: nothing that is written can be done in time, and is done or not, but never by halves."""
+    chat = "/v1/chats/a"
+    with start_server(tmp_path, work_timeout=0.3, preset="rolling") as running, running.client() as api:
+        assert api.post(f"{chat}/messages", json=[user(f"I like number {n}.") for n in range(8)]).status_code == 201
+        with closing(sqlite3.connect(tmp_path / "service.db", isolation_level=None)) as other:
+            other.execute("BEGIN IMMEDIATE")
+            problem(api.post(f"{chat}/fold"), 504, "work_timeout")
+            problem(api.delete(chat), 504, "work_timeout")
+            other.execute("ROLLBACK")
+        # What has begun is done; and the database was not taken to be away.
+        eventually(lambda: api.get(chat).status_code, lambda status: status != 200)
+        problem(api.get(chat), 404, "chat_not_found")
+        assert api.get("/v1/verify").json()["ok"]
+
+
+def test_E5_a_client_that_takes_nothing_is_let_go(tmp_path: Path) -> None:
+    with start_proxied(tmp_path, streams=1, upstream_timeout=1.0) as proxied:
+        body = json.dumps({"model": "long-60000", "stream": True, "messages": [user("Go on")]}).encode()
+        head = (
+            f"POST {CHAT} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nX-Infold-Chat: stalled\r\n"
+        )
+        with socket.create_connection(("127.0.0.1", httpx2.URL(proxied.root).port or 0)) as client:
+            client.sendall(f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body)
+            eventually(lambda: proxied.chats(), lambda found: found == ["stalled"])
+            assert proxied.kept("stalled", 2)[1][1].startswith("word0 word1 ")
+            assert "reply_cut" in proxied.events("stalled")
+            again = proxied.post(CHAT, {"model": "echo", "messages": [user("Hello")]})  # the only stream is free again
+            assert again.status_code == 200
+        assert "Traceback" not in proxied.server.log.read_text()

@@ -159,6 +159,17 @@ class Service:
         """The same for what may take long, such as a model's answer: it keeps no quick request waiting."""
         return await self._run_in(self._slow, work, *args, **kwargs)
 
+    async def run_slowly_in_time(self, work: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
+        """The same for a request. What has not begun by then is not done; what has is done, though nobody hears of it."""
+        patience = self.settings.work_timeout
+        with self.breaker.watching():
+            try:
+                async with asyncio.timeout(patience):
+                    return await self.run_slowly(work, *args, **kwargs)
+            except TimeoutError:  # a model may be what it waits for, so it says nothing of the database
+                told = f"this was not done within {patience:g} s; it may still be done, so look before you try again"
+                raise Problem(504, "work_timeout", told) from None
+
     async def _run_in(
         self, threads: ThreadPoolExecutor, work: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs
     ) -> T:
@@ -237,10 +248,8 @@ class Desk:
 
     async def _run(self, slow: bool, work: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
         self.service.breaker.check()
-        if not slow:
-            return await self.service.run_in_time(work, *args, **kwargs)
-        with self.service.breaker.watching():
-            return await self.service.run_slowly(work, *args, **kwargs)
+        run = self.service.run_slowly_in_time if slow else self.service.run_in_time
+        return await run(work, *args, **kwargs)
 
     def _with_chat(self, id: str, work: Callable[[Chat], T]) -> T:
         chat, cached = self.service.find_chat(self.memory, self._tenant, id)

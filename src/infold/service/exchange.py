@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import aiohttp
 
-from infold.service.problems import Problem
+from infold.service.problems import Problem, StalledError
 from infold.service.reader import Reader
 
 if TYPE_CHECKING:
@@ -145,7 +145,7 @@ class Exchange:
                     502, "upstream_broken", f"the upstream broke off before it answered ({type(error).__name__})"
                 ) from None
             # The answer stays unfinished, and the server breaks the connection, as it broke for us.
-        except asyncio.CancelledError:
+        except (asyncio.CancelledError, StalledError):
             outcome = "hung_up"
             raise
         finally:

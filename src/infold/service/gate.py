@@ -18,7 +18,7 @@ from infold.errors import DatabaseBusyError, DatabaseError, InfoldError
 from infold.service.keys import Principal, given_key
 from infold.service.kinds import is_loopback
 from infold.service.limits import bounded
-from infold.service.problems import Problem, of_error
+from infold.service.problems import Problem, StalledError, of_error
 
 if TYPE_CHECKING:
     from infold.service.core import Service
@@ -45,7 +45,11 @@ class Gate:
                 status = message["status"]
                 if all(name != b"date" for name, _ in message["headers"]):  # an upstream's stays as it is
                     message["headers"] = [*message["headers"], (b"date", formatdate(usegmt=True).encode())]
-            await send(message)
+            try:
+                async with asyncio.timeout(self._service.settings.upstream_timeout):
+                    await send(message)
+            except TimeoutError:
+                raise StalledError from None
 
         try:
             try:
@@ -59,6 +63,8 @@ class Gate:
                 await problem.response()(scope, receive, noted)
             except InfoldError as error:
                 await of_error(error).response()(scope, receive, noted)
+        except StalledError:
+            log.info("a client took nothing for too long; its answer is broken off", extra={"event": "client_stalled"})
         except Exception as error:
             name = secrets.token_hex(8)
             log.error("internal error %s: %s", name, type(error).__name__)

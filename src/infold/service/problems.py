@@ -95,6 +95,10 @@ class LateError(DatabaseBusyError):
     """The service waited too long for the database. Says so without naming it."""
 
 
+class StalledError(Exception):
+    """A client does not take its answer: there is nobody to tell anything."""
+
+
 class Problem(HTTPException):
     """An error with a code of its own, as a route raises it."""
 

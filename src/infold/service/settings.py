@@ -105,7 +105,10 @@ class ServiceSettings:
     rate: float = _setting(0.0, number(0), "INFOLD_RATE", meaning="requests a second for each key; 0 is no limit")
     streams: int = _setting(64, whole(1), "INFOLD_STREAMS", meaning="streams at a time for each key")
     upstream_timeout: float = _setting(
-        600.0, number(0, above=True), "INFOLD_UPSTREAM_TIMEOUT", meaning="seconds to wait for the next byte of a reply"
+        600.0,
+        number(0, above=True),
+        "INFOLD_UPSTREAM_TIMEOUT",
+        meaning="seconds to wait for the next byte of a reply, and for a client to take it",
     )
     connect_timeout: float = _setting(
         10.0, number(0, above=True), "INFOLD_CONNECT_TIMEOUT", meaning="seconds to wait for a connection upstream"
@@ -121,6 +124,12 @@ class ServiceSettings:
         number(0, above=True),
         "INFOLD_API_TIMEOUT",
         meaning="seconds to wait for the database in a request of the API; then it is answered with 503",
+    )
+    work_timeout: float = _setting(
+        600.0,
+        number(0, above=True),
+        "INFOLD_WORK_TIMEOUT",
+        meaning="the same for what may take long: fold, verify, forget, compact, delete; then it is answered with 504",
     )
     grace: float = _setting(30.0, number(0), "INFOLD_GRACE", meaning="seconds to finish replies and folds at the end")
     retention_days: int = _setting(
