@@ -112,7 +112,6 @@ def test_E5_a_client_that_takes_nothing_is_let_go(tmp_path: Path) -> None:
         )
         with socket.create_connection(("127.0.0.1", httpx2.URL(proxied.root).port or 0)) as client:
             client.sendall(f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body)
-            eventually(lambda: proxied.chats(), lambda found: found == ["stalled"])
             assert proxied.kept("stalled", 2)[1][1].startswith("word0 word1 ")
             assert "reply_cut" in proxied.events("stalled")
             again = proxied.post(CHAT, {"model": "echo", "messages": [user("Hello")]})  # the only stream is free again

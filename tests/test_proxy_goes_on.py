@@ -64,7 +64,7 @@ def test_F9_a_message_that_cannot_be_read_is_told_of(proxied: Proxied) -> None:
     asked(proxied, history, "unread")
     proxied.kept("unread", 2)
     failed = proxied.metric("infold_memory_failures_total")
-    history += [{"role": "function", "name": "f", "content": "42"}, user("And now?")]
+    history += [{"role": "critic", "content": "42"}, user("And now?")]
     asked(proxied, history, "unread")
     eventually(lambda: proxied.events("unread"), lambda found: "memory_failed" in found)
     assert proxied.metric("infold_memory_failures_total") == failed + 1

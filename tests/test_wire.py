@@ -115,7 +115,7 @@ def test_an_anthropic_request() -> None:
         ("chat", {"messages": "hello"}),
         ("chat", {"messages": ["hello"]}),
         ("chat", {"messages": [None]}),
-        ("chat", {"messages": [{"role": "function", "name": "f", "content": "x"}]}),
+        ("chat", {"messages": [{"role": "function", "content": "x"}]}),
         ("chat", {"messages": [{"role": "system", "content": 5}]}),
         ("chat", {"messages": [user([{"type": []}])]}),
         ("responses", {"input": 5}),

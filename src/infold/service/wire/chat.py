@@ -25,6 +25,7 @@ from infold.service.wire.base import (
     tools_of,
     whole,
 )
+from infold.service.wire.naming import named, unnamed
 from infold.service.wire.tail import as_developer, shown, with_own_end
 
 # What of a reply is kept beside its content. Some servers refuse other things that they themselves wrote, such as
@@ -45,7 +46,7 @@ class ChatApi:
         own = own_messages(given)
         return Asked(
             texts(*(message.text for message in parsed(given[:own]))),
-            parsed(map(_resent, given[own:])),
+            parsed(map(_resent, named(given[own:]))),
             tools_of(body, "tools", "functions"),
             text(body, "model"),
             body.get("stream") is True,
@@ -54,9 +55,10 @@ class ChatApi:
 
     def write(self, body: Mapping[str, Any], context: Context) -> Wire:
         given = listed(body, "messages")
-        own = given[: own_messages(given)]
+        at = own_messages(given)
+        own, chat = given[:at], given[at:]
         built = formats.to_chat(shown(context, own)) if as_developer(own) else context.messages
-        return {**body, "messages": [*own, *with_own_end(built, given[len(own) :])]}
+        return {**body, "messages": [*own, *map(unnamed, with_own_end(built, named(chat), chat))]}
 
     def replies(self, body: bytes, status: int, content_type: str) -> Reply | None:
         answer = loaded(body, status, content_type)
@@ -93,7 +95,8 @@ def _kept(message: Mapping[str, Any]) -> Wire:
     if isinstance(audio := beside.get("audio"), Mapping):
         beside["audio"] = {"id": audio.get("id")}  # all that a request may say of it
     content = message.get("content") or (None if beside else "")
-    return {"role": "assistant", "content": content, **beside}
+    (found,) = named([{"role": "assistant", "content": content, **beside}])
+    return dict(found)
 
 
 class _Call:
@@ -194,14 +197,11 @@ class _Stream(Streamed):
         self._add(call.said, piece.get(key))
 
     def _messages(self) -> list[Wire] | None:
-        calls: dict[str, _Call] = {}
-        for call in self._calls:
-            if call.id and call.name and (self.complete or call.done):
-                calls.setdefault(call.id, call)
+        calls = [call.wire for call in self._calls if call.name and (self.complete or call.done)]
         message = {
             "content": str(self._content),
             "refusal": str(self._refusal) or None,
-            "tool_calls": [call.wire for call in calls.values()],
+            "tool_calls": calls,
             "audio": {"id": self._audio} if self._audio else None,
             "function_call": self._old.function if self._old and (self.complete or self._old.done) else None,
         }

@@ -28,8 +28,9 @@ def shown(context: Context, own: Sequence[Any]) -> list[Message]:
     return [replace(m, role="developer") if m.role == "system" and not m.seq else m for m in found]
 
 
-def with_own_end(built: Sequence[Wire], given: Sequence[Any]) -> list[Wire]:
-    """Messages built from a context, with their end taken from the request as far as it says the same.
+def with_own_end(built: Sequence[Wire], given: Sequence[Any], words: Sequence[Any] = ()) -> list[Wire]:
+    """Messages built from a context, with their end taken from the request as far as it says the same; in other `words`, where
+    those of the client are not what is compared.
 
     The client knows best what its provider needs there: reasoning, signatures, marks for the cache. Before that, marks
     for the cache are left out: the ledger has them from many requests, and providers take few in one.
@@ -41,7 +42,7 @@ def with_own_end(built: Sequence[Wire], given: Sequence[Any]) -> list[Wire]:
             if not said or said != _says(given[their:theirs]):
                 break
         ours, theirs = our, their
-    return [*map(_uncached, built[:ours]), *given[theirs:]]
+    return [*map(_uncached, built[:ours]), *(words or given)[theirs:]]
 
 
 def _starts(values: Sequence[Any]) -> Iterator[int]:
