@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import sqlite3
 import time
+from contextlib import closing
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -58,6 +59,39 @@ def test_a_database_that_is_locked(tmp_path: Path) -> None:
         assert proxied.chats() == ["locked"]
         proxied.sound()
         assert "without memory" in proxied.server.log.read_text()
+
+
+def test_F9_chats_without_a_name_and_new_ones_are_told_of_it_too(tmp_path: Path) -> None:
+    with start_proxied(tmp_path, memory_timeout=1) as proxied:
+
+        def ask(history: list[Wire], said: str, **headers: str) -> None:
+            history.append(user(said))
+            answer = proxied.post(CHAT, body(CHAT, *history), **headers)
+            assert answer.status_code == 200
+            history.append({"role": "assistant", "content": answer.json()["choices"][0]["message"]["content"]})
+
+        known: list[Wire] = []
+        ask(known, "I have no name")
+        known_id = proxied.only_new([], 2)
+        new: list[Wire] = []
+        named: list[Wire] = []
+        with closing(sqlite3.connect(tmp_path / "service.db", isolation_level=None)) as lock:
+            lock.execute("BEGIN EXCLUSIVE")
+            ask(known, "Still here")
+            ask(new, "I am new")
+            ask(named, "I am new, too", X_Infold_Chat="named")
+            lock.execute("ROLLBACK")
+        eventually(lambda: proxied.api.get("/v1/chats").status_code, lambda status: status == 200)
+        eventually(lambda: proxied.events(known_id), lambda events: "memory_failed" in events)
+        ask(new, "And I go on")
+        new_id = proxied.only_new([known_id, "named"], 4)
+        ask(named, "So do I", X_Infold_Chat="named")
+        for chat in (new_id, "named"):
+            eventually(lambda chat=chat: proxied.events(chat), lambda events: events.count("memory_failed") == 1)  # type: ignore[misc]
+        ask(known, "So do I")
+        assert proxied.kept(known_id, 6) == [(one["role"], one["content"]) for one in known]
+        assert proxied.events(known_id).count("memory_failed") == 1
+        proxied.sound()
 
 
 def test_many_requests_while_the_database_is_locked(tmp_path: Path) -> None:

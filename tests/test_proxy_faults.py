@@ -6,6 +6,8 @@ import asyncio
 import json
 import signal
 import socket
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import suppress
@@ -188,12 +190,14 @@ def test_an_upstream_that_is_down(tmp_path: Path) -> None:
         problem(api.get("/v1/models"), 502, "upstream_unreachable")
 
 
-def test_the_first_request_has_memory_like_any_other(tmp_path: Path) -> None:
-    """What takes long to load is loaded before the service says that it is ready."""
-    with start_proxied(tmp_path, memory_timeout=1) as proxied:
-        proxied.post(CHAT, body(CHAT, user("First")), X_Infold_Chat="first")
-        proxied.kept("first", 2)
-        assert proxied.metric("infold_memory_failures_total") == 0
+def test_what_takes_long_to_load_is_loaded_before_the_service_is_ready(tmp_path: Path) -> None:
+    """Or the first request would take too long, and go without memory."""
+    asked = "from infold.service.app import create_app\nfrom infold.service.settings import ServiceSettings\n"
+    asked += "from starlette.testclient import TestClient\nfrom infold import tokens\n"
+    asked += "with TestClient(create_app(ServiceSettings(database='sqlite://'))):\n"
+    asked += "    print(tokens._load_encoding.cache_info().currsize)"
+    told = subprocess.run([sys.executable, "-c", asked], capture_output=True, text=True, check=True, cwd=tmp_path)
+    assert told.stdout == "1\n"
 
 
 def test_a_server_that_was_killed(tmp_path: Path) -> None:

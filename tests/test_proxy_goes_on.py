@@ -43,10 +43,10 @@ def proxied(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Proxied]:
         started.sound()
 
 
-def asked(proxied: Proxied, history: list[Wire], chat: str, **more: Any) -> None:
+def asked(proxied: Proxied, history: list[Wire], chat: str | None, **more: Any) -> None:
     """A turn of somebody who keeps the chat himself."""
     sent = json.dumps({"model": "echo", "messages": history, **more}).encode()
-    answer = proxied.post(CHAT, sent, X_Infold_Chat=chat)
+    answer = proxied.post(CHAT, sent, **({"X_Infold_Chat": chat} if chat else {}))
     assert answer.status_code == 200, answer.text
     history.append(assistant(answer.json()["choices"][0]["message"]["content"]))
 
@@ -59,14 +59,16 @@ def test_F9_a_chat_with_an_odd_message_has_memory(proxied: Proxied) -> None:
     assert proxied.kept("odd", 8)[0] == ("user", "bin \ufffd out 0")
 
 
-def test_F9_a_message_that_cannot_be_read_is_told_of(proxied: Proxied) -> None:
-    history = [user("Hello")]
-    asked(proxied, history, "unread")
-    proxied.kept("unread", 2)
+@pytest.mark.parametrize("name", ["unread", None])
+def test_F9_a_message_that_cannot_be_read_is_told_of(proxied: Proxied, name: str | None) -> None:
+    before = proxied.chats()
+    history = [user(f"Hello, {name}")]
+    asked(proxied, history, name)
+    chat = proxied.only_new(before, 2)
     failed = proxied.metric("infold_memory_failures_total")
-    history += [{"role": "critic", "content": "42"}, user("And now?")]
-    asked(proxied, history, "unread")
-    eventually(lambda: proxied.events("unread"), lambda found: "memory_failed" in found)
+    history += [user("Well?"), {"role": "critic", "content": "42"}, user("And now?")]
+    asked(proxied, history, name)
+    eventually(lambda: proxied.events(chat), lambda found: "memory_failed" in found)
     assert proxied.metric("infold_memory_failures_total") == failed + 1
     assert "MessageError" in proxied.server.log.read_text()
 

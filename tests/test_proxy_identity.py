@@ -169,6 +169,40 @@ def test_an_edited_message_is_a_branch(proxied: Proxied, named: bool) -> None:
     assert "branched" in proxied.events(branch)
 
 
+@pytest.mark.parametrize("turns", [2, 6])
+def test_an_edited_first_message_is_a_branch(proxied: Proxied, turns: int) -> None:
+    name = f"first edited {turns}"
+    client = Client(proxied, X_Infold_Chat=name)
+    client.ask("Plan a weekend in Rome for two of us")
+    for number in range(turns - 1):
+        client.ask(f"And what about {number}?")
+    proxied.kept(name, 2 * turns)
+    before = proxied.chats()
+    edited = Client(proxied, X_Infold_Chat=name)
+    edited.ask("Plan a weekend in Lisbon for two of us")
+    branch = branch_of(proxied, name, before)
+    assert proxied.kept(branch, 2) == edited.said
+    assert "Rome" not in str(proxied.last_sent()["body"])
+    edited.ask("By train?")  # it goes on there
+    assert proxied.kept(branch, 4) == edited.said
+    client.ask("Which hotel?")  # and the other goes on as well
+    assert proxied.kept(name, 2 * turns + 2) == client.said
+    # Who begins anew with something else, history lost, has a chat that knows what was said.
+    lost = Client(proxied, X_Infold_Chat=name)
+    lost.ask("Remind me where we were going.")
+    assert proxied.kept(name, 2 * turns + 4) == client.said + lost.said
+    assert "Rome" in str(proxied.last_sent()["body"])
+    assert len(proxied.chats()) == len(before) + 1
+
+
+def test_who_sends_only_what_is_new_may_say_it_much_as_before(proxied: Proxied) -> None:
+    for number, city in enumerate(("Rome", "Lisbon", "Oslo"), 1):
+        Client(proxied, X_Infold_Chat="much alike").ask(f"What is the weather like in {city} today?")
+        proxied.kept("much alike", 2 * number)
+    assert "Rome" in str(proxied.last_sent()["body"])
+    assert not [id for id in proxied.chats() if id.startswith("much alike~")]
+
+
 def test_a_regenerated_reply_is_a_branch(proxied: Proxied) -> None:
     client = Client(proxied, X_Infold_Chat="regenerated")
     client.ask("First")

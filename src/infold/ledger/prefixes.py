@@ -43,7 +43,7 @@ _found = Query(
 )
 _newest = Query(
     select(prefixes.c.seq, prefixes.c.digest)
-    .where(prefixes.c.chat == P("of"), prefixes.c.scope == P("scope"), prefixes.c.seq <= P("upto"))
+    .where(prefixes.c.chat == P("of"), prefixes.c.scope == P("scope"), prefixes.c.seq.between(1, P("upto")))
     .order_by(prefixes.c.seq.desc(), prefixes.c.key)  # at one position, what was said comes before what it is called
     .limit(1)
 )
@@ -60,7 +60,7 @@ class Found(NamedTuple):
 
 
 def put(connection: Connection, key: int, scope: str, digest: bytes, seq: int) -> None:
-    """Note that what a client sends with this digest ends at a position of a chat."""
+    """Note that what a client sends with this digest ends at a position of a chat; 0 is for what is known of all of it."""
     _delete(connection, of=key, scope=scope, digest=digest)
     _insert(connection, chat=key, scope=scope, digest=digest, seq=seq)
 

@@ -26,8 +26,8 @@ from infold.memory import CONTEXT_WINDOW
 from infold.models import prices
 from infold.models.spec import Model
 from infold.quiet import quiet
-from infold.service.breaker import PAUSE
 from infold.service.exchange import Exchange, upstream_client
+from infold.service.failures import Failures
 from infold.service.forwarding import address, is_apart, passed_on, text_of
 from infold.service.problems import Problem
 from infold.service.reconcile import (
@@ -36,11 +36,10 @@ from infold.service.reconcile import (
     OtherUserError,
     Place,
     apart,
-    note_failure,
     receive,
     settle,
 )
-from infold.service.wire import APIS, identity
+from infold.service.wire import APIS, identity, read_part
 from infold.tokens import count_cached, tools_tokens
 
 if TYPE_CHECKING:
@@ -62,7 +61,6 @@ _MOST_LATE = 4  # threads that may be held by requests nobody waits for any more
 _MOST_FOLD = (
     0.2  # seconds that a client's next request waits for the fold after its last reply: most take a tenth of it
 )
-_MOST_UNTOLD = 256  # chats that are still to be told of a failure
 
 
 def mount(app: FastAPI, service: Service) -> None:
@@ -110,9 +108,7 @@ class Proxy:
         """Of named chats, by scope: whose request is with memory."""
         self._late: dict[Future[Any], str] = {}
         """What memory still does for requests that have gone on without it, and the scope of their chats."""
-        self._untold: dict[tuple[str, str], str] = {}
-        """Chats, with their tenants, that a request went without, and why."""
-        self._telling: asyncio.Task[None] | None = None
+        self._failures = Failures(service)
 
     def app(self, scope: Scope) -> ASGIApp | None:
         """What answers a request, if that needs memory."""
@@ -127,8 +123,7 @@ class Proxy:
 
     async def close(self) -> None:
         """Keep the replies that are still to be kept, then let go of the upstream."""
-        if self._telling is not None:
-            self._telling.cancel()
+        self._failures.close()
         self._closing = True
         while self._settling or self._folding:
             await asyncio.wait([*self._settling, *self._folding])
@@ -172,18 +167,18 @@ class Proxy:
         if not isinstance(body, dict):
             return None, raw
         chat, user = _name(headers, "x-infold-chat"), _name(headers, "x-infold-user")
-        goes_without = partial(self._goes_without, api, principal.tenant, chat)
+        given_up = threading.Event()
+        caller = self._caller(principal, headers, body, chat, user, given_up)
+        goes_without = partial(self._goes_without, api, principal.tenant, caller)
         try:
             asked = api.read(body)
         except MessageError as error:  # where the upstream understands it, we should have
-            return partial(goes_without, error), raw
+            return partial(goes_without, read_part(api, body), error), raw
         if len(asked.messages) > service.settings.max_messages:
             most = service.settings.max_messages
             raise Problem(413, "too_many_messages", f"the request has more than {most:,} messages; send fewer")
         memory = service.tenant(principal.tenant)
-        given_up = threading.Event()
         try:
-            caller = self._caller(principal, headers, body, chat, user, given_up)
             service.breaker.check()
             async with asyncio.timeout(service.settings.memory_timeout):
                 # A client that is quick to go on: the reply that it answers to comes first.
@@ -194,6 +189,7 @@ class Proxy:
                 with quiet:
                     work = partial(self._context, memory, api, caller, body, asked)
                     place, written = await self._worked(caller, work)
+            self._failures.begun(principal.tenant, caller, asked.messages, place.chat.id)
             return partial(self._keep, place), raw if written is None else _json(written)
         except OtherUserError as error:
             raise Problem(403, "other_user", str(error)) from None
@@ -201,17 +197,18 @@ class Proxy:
             return None, raw
         except Exception as error:  # fail open: a chat without memory beats no chat
             given_up.set()
-            goes_without(error)
+            goes_without(asked, error)
             return None, raw
 
-    def _goes_without(self, api: Api, tenant: str, chat: str | None, error: Exception, _: Reply | None = None) -> None:
+    def _goes_without(
+        self, api: Api, tenant: str, caller: Caller, asked: Asked | None, error: Exception, _: Reply | None = None
+    ) -> None:
         """Tell that a request has no memory."""
         self._service.metrics.memory_failed(api.name)
         told = "it took too long" if isinstance(error, TimeoutError) else type(error).__name__
         log.warning("a request goes without memory: %s", told, extra={"event": "without_memory", "error": told})
         log.debug("memory failed", exc_info=error)
-        if chat is not None:
-            self._tell(tenant, chat, told)
+        self._failures.add(tenant, caller, asked, told)
 
     async def _worked(self, caller: Caller, work: Callable[[], T]) -> T:
         """What memory does for a request. Threads that wait for one chat, or a hanging database, must not become so many
@@ -305,26 +302,6 @@ class Proxy:
         except Exception as error:  # the reply is kept; the next one brings the fold
             log.warning("a fold was put off: %s", type(error).__name__, extra={"event": "fold_put_off"})
             log.debug("fold put off", exc_info=True)
-
-    def _tell(self, tenant: str, chat: str, why: str) -> None:
-        """Have an event written for a request that went without memory, as soon as the chat can be written to."""
-        if len(self._untold) < _MOST_UNTOLD:
-            self._untold.setdefault((tenant, chat), why)
-        if self._telling is None or self._telling.done():
-            self._telling = asyncio.create_task(self._told())
-
-    async def _told(self) -> None:
-        """One after the other: they would only wait for each other."""
-        while self._untold:
-            (tenant, chat), why = next(iter(self._untold.items()))
-            try:
-                await self._service.run(note_failure, self._service.tenant(tenant), chat, why)
-            except DatabaseBusyError:
-                await asyncio.sleep(PAUSE)
-                continue
-            except InfoldError:  # the chat cannot be written to at all
-                log.debug("a failure was not noted", exc_info=True)
-            del self._untold[tenant, chat]
 
 
 def _end_user(body: Mapping[str, Any]) -> list[Any]:

@@ -19,6 +19,7 @@ from infold.ledger import prefixes as known
 from infold.ledger import store
 from infold.memory import new_id
 from infold.messages import Message
+from infold.service import resending
 from infold.service.beginning import beginning
 from infold.service.wire import START, Asked, Reply, identity, prefixes, silent
 
@@ -128,6 +129,10 @@ def receive(memory: Memory, caller: Caller, asked: Asked) -> Place:
         if found.fork:
             chat = branch(memory, chat.id, seq, _branch_id(chat.id), check=caller.check)
         noting = _Noting(chat, caller.scope, seq, asked.conversation, found.digest)
+        if caller.chat is not None and (found.new or found.digest):  # so the request has the chat from its start on
+            noting.sends_all = resending.turns_again(asked.messages, new=found.new)
+        if caller.chat is None and found.new:  # the next request could not be told to go on with it
+            noting.check = caller.check
         with suppress(MovedOnError), beginning(chat, new=found.new):  # another request was quicker: look again
             added = chat.append(new, repair=True, fold=False, after=seq, beside=noting)
             return Place(memory, chat, seq + len(added), noting.digest, caller.scope, found.whole, asked.conversation)
@@ -159,15 +164,6 @@ def settle(place: Place, reply: Reply) -> Chat:
     raise MovedOnError("the chat changes faster than a reply can be added to it")
 
 
-def note_failure(memory: Memory, id: str, why: str) -> None:
-    """An event for a request that went without memory."""
-    chat = memory.find(id)
-    if chat is not None:
-        with chat.writing() as (connection, _):
-            event = chat.record(connection, "memory_failed", {"error": why})
-        memory.emit([event])
-
-
 class _Noting:
     """Keeps the digests at which a client may be recognised: those that end with a reply, or name one."""
 
@@ -182,6 +178,10 @@ class _Noting:
     ) -> None:
         self.digest = digest
         """Of the chat up to its last message."""
+        self.sends_all = False
+        """Whether the client sends the whole chat each time."""
+        self.check: Callable[[], None] | None = None
+        """Raises where nothing is to be added after all."""
         self._chat = chat
         self._scope = scope
         self._seq = seq
@@ -189,6 +189,8 @@ class _Noting:
         self._reply = reply
 
     def __call__(self, connection: Connection, added: Sequence[Message]) -> None:
+        if self.check is not None:
+            self.check()
         chat, scope, reply = self._chat, self._scope, self._reply
         start = self.digest or _digest_at(connection, chat, scope, self._seq)
         digests = prefixes(added, start)
@@ -196,6 +198,8 @@ class _Noting:
         for message, digest in zip(added, digests, strict=True):
             if message.role == "assistant":
                 known.put(connection, chat.key, scope, digest, message.seq)
+        if self.sends_all:
+            resending.note(connection, chat, scope)
         last = added[-1].seq if added else self._seq
         for id in (self._conversation, reply.id if reply else None):
             if id:
@@ -226,7 +230,7 @@ def _located(memory: Memory, caller: Caller, asked: Asked) -> _Found:
     if not matches:
         chat = _named(caller)
         if chat is not None:
-            return _beginning(memory, chat, asked.messages)
+            return _beginning(memory, chat, caller.scope, asked.messages)
         if not asked.messages:
             raise NothingSaidError("the request has no messages")
         return _Found(_created(memory, caller, caller.chat), 0, 0, new=True)
@@ -237,7 +241,7 @@ def _located(memory: Memory, caller: Caller, asked: Asked) -> _Found:
     return _Found(_open(caller, best.id, best.key), best.seq, best.sent, fork=not best.ends, digest=best.digest)
 
 
-def _beginning(memory: Memory, chat: Chat, messages: Sequence[Message]) -> _Found:
+def _beginning(memory: Memory, chat: Chat, scope: str, messages: Sequence[Message]) -> _Found:
     """The same for a request that has no reply in common with any chat from the start: it is compared with the named one."""
     with memory.database.read() as connection:
         start = _position(connection, chat, 0)
@@ -245,9 +249,11 @@ def _beginning(memory: Memory, chat: Chat, messages: Sequence[Message]) -> _Foun
         if match.ends:
             return _Found(chat, match.seq, match.sent)
         part = _overlapping(connection, chat, last, messages)
+        asks = all(message.role != "assistant" for message in messages)
+        edited = asks and not match.sent and resending.is_edited(connection, chat, scope, messages)
     if part is not None and (part.sent, part.ends) > (match.sent, match.ends):
         return _Found(chat, part.seq, part.sent, whole=False, fork=not part.ends)
-    if not match.sent and all(message.role != "assistant" for message in messages):
+    if asks and not match.sent and not edited:
         return _Found(chat, last, 0, whole=False)  # a client that sends only what is new
     return _Found(chat, match.seq, match.sent, fork=True)
 
@@ -278,17 +284,7 @@ def _matches(connection: Connection, caller: Caller, messages: Sequence[Message]
     """The chats with the longest known beginning that ends with a reply."""
     digests = prefixes(messages)
     replies = [at for at, message in enumerate(messages) if message.role == "assistant" and not silent(message)]
-    # Whoever knows a beginning knows every shorter one: the last reply is nearly always it, else it is found by halves.
-    low, high = 0, len(replies)  # replies[:low] are known, replies[high:] are not
-    found: list[known.Found] = []
-    probe = high - 1
-    while low < high:
-        rows = known.found(connection, caller.scope, digests[replies[probe]])
-        if rows:
-            low, found = probe + 1, rows
-        else:
-            high = probe
-        probe = (low + high) // 2
+    low, found = longest(connection, caller.scope, [digests[at] for at in replies])
     matches: list[_Match] = []
     # What follows the last known one may be replies that were cut, several in a row: the last of them tells of all.
     for at in reversed(replies[low : low + _MOST_CUT]):
@@ -299,6 +295,22 @@ def _matches(connection: Connection, caller: Caller, messages: Sequence[Message]
             sent += 1
         matches = [_compared(connection, at, messages, sent) for at in found]
     return [replace(match, digest=digests[match.sent - 1]) for match in matches]
+
+
+def longest(connection: Connection, scope: str, digests: Sequence[bytes]) -> tuple[int, list[known.Found]]:
+    """How many of the digests of ever longer beginnings are known, and where the last of those ends."""
+    # Whoever knows a beginning knows every shorter one: the last one is nearly always it, else it is found by halves.
+    low, high = 0, len(digests)  # digests[:low] are known, digests[high:] are not
+    found: list[known.Found] = []
+    probe = high - 1
+    while low < high:
+        rows = known.found(connection, scope, digests[probe])
+        if rows:
+            low, found = probe + 1, rows
+        else:
+            high = probe
+        probe = (low + high) // 2
+    return low, found
 
 
 def _cut_short(

@@ -97,6 +97,21 @@ def parsed(values: Iterable[Mapping[str, Any]]) -> tuple[Message, ...]:
     return tuple(found)
 
 
+def read_part(api: Api, body: Mapping[str, Any]) -> Asked | None:
+    """As much of a request as can be read, where a message in it cannot; None where that is nothing."""
+    key = "messages" if "messages" in body else "input"
+    given = body.get(key)
+    low, high = 0, len(given) if isinstance(given, list) else 0  # given[:low] can be read, given[:high] cannot
+    found: Asked | None = None
+    while isinstance(given, list) and high - low > 1:
+        middle = (low + high) // 2
+        try:
+            found, low = api.read({**body, key: given[:middle]}), middle
+        except MessageError:
+            high = middle
+    return found
+
+
 def is_text(value: Any) -> bool:
     """Whether a message is a role and a text, and nothing more."""
     return (
