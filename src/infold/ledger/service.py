@@ -33,7 +33,7 @@ class KeyRow:
 _KEY_COLUMNS = [column for column in api_keys.c if column.name != "key"]
 _insert_key = Query(insert(api_keys).values({c.name: P(f"to_{c.name}") for c in _KEY_COLUMNS}))
 _key_by_hash = Query(select(*_KEY_COLUMNS).where(api_keys.c.hash == P("hash"), api_keys.c.revoked_at.is_(None)))
-_some_key = Query(select(api_keys.c.id).where(api_keys.c.revoked_at.is_(None)).limit(1))
+_some_key = Query(select(api_keys.c.id).limit(1))
 _all_keys = Query(select(*_KEY_COLUMNS).order_by(api_keys.c.key))
 _revoke = Query(
     update(api_keys).where(api_keys.c.id == P("id"), api_keys.c.revoked_at.is_(None)).values(revoked_at=P("at"))
@@ -51,7 +51,7 @@ def key_by_hash(connection: Connection, hash: bytes) -> KeyRow | None:
 
 
 def any_key(connection: Connection) -> bool:
-    """Whether there is a key that was not revoked."""
+    """Whether there ever was a key: what keys have closed stays closed when the last one is revoked."""
     return _some_key(connection).fetchone() is not None
 
 

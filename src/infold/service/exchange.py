@@ -72,11 +72,37 @@ class Exchange:
         self, method: str, url: URL, headers: CIMultiDict[str], body: bytes, receive: Receive, send: Send
     ) -> None:
         """Until the client has the answer, or has hung up; what came of a reply is kept."""
+        gone = asyncio.create_task(_disconnected(receive))
+        asking = asyncio.create_task(self._asked(method, url, headers, body))
         try:
-            response = await self._asked(method, url, headers, body)
+            await asyncio.wait({gone, asking}, return_when=asyncio.FIRST_COMPLETED)
+            if not asking.done():  # the client has hung up before there was an answer: nobody wants one
+                self._metrics.proxied(self._name, "hung_up")
+                return
+            response = self._answer(asking)
+            reading = asyncio.create_task(self._pass_on(response, send))
+            try:
+                await asyncio.wait({gone, reading}, return_when=asyncio.FIRST_COMPLETED)
+                if not reading.done():  # the client has hung up: what it got is kept, the rest is not asked for
+                    reading.cancel()
+                with suppress(asyncio.CancelledError):
+                    await reading
+            finally:
+                reading.cancel()
+                response.close()  # a connection that has nothing left to say is kept, whatever this says
+        finally:
+            for task in (gone, asking):
+                task.cancel()
+
+    def _answer(self, asked: asyncio.Task[aiohttp.ClientResponse]) -> aiohttp.ClientResponse:
+        """The upstream's answer, if it is one."""
+        try:
+            response = asked.result()
         except TimeoutError:
             self._metrics.upstream_error(self._name, "timeout")
             raise _late() from None
+        except (aiohttp.ClientResponseError, aiohttp.ClientPayloadError) as error:
+            raise self._broken(f"the upstream's answer is not HTTP ({type(error).__name__})") from None
         except (aiohttp.ClientError, OSError) as error:
             self._metrics.upstream_error(self._name, "unreachable")
             raise Problem(
@@ -84,20 +110,12 @@ class Exchange:
             ) from None
         if not 200 <= response.status < 600:  # the server could not send it on
             response.close()
-            self._metrics.upstream_error(self._name, "broken")
-            raise Problem(502, "upstream_broken", f"the upstream answered with {response.status}, which is no status")
-        gone = asyncio.create_task(_disconnected(receive))
-        reading = asyncio.create_task(self._pass_on(response, send))
-        try:
-            await asyncio.wait({gone, reading}, return_when=asyncio.FIRST_COMPLETED)
-            if not reading.done():  # the client has hung up: what it got is kept, the rest is not asked for
-                reading.cancel()
-            with suppress(asyncio.CancelledError):
-                await reading
-        finally:
-            for task in (gone, reading):
-                task.cancel()
-            response.close()  # a connection that has nothing left to say is kept, whatever this says
+            raise self._broken(f"the upstream answered with {response.status}, which is no status")
+        return response
+
+    def _broken(self, told: str) -> Problem:
+        self._metrics.upstream_error(self._name, "broken")
+        return Problem(502, "upstream_broken", told)
 
     async def _asked(self, method: str, url: URL, headers: CIMultiDict[str], body: bytes) -> aiohttp.ClientResponse:
         """The upstream's answer. A kept connection that it closes just now has told it nothing: then another is tried."""

@@ -6,6 +6,7 @@ import asyncio
 import hashlib
 import json
 import logging
+import re
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -139,7 +140,7 @@ class Proxy:
         principal = scope["state"]["principal"]
         if not principal.may("write" if api is not None else "read"):
             raise Problem(403, "forbidden", "this key may only read")
-        if any(unquote(part) in (".", "..") for part in scope["path"].split("/")):
+        if any(part in (".", "..") for part in re.split(r"[/\\]", unquote(scope["path"]))):
             raise Problem(400, "bad_path", "a path to the upstream may not go up or stay")
         raw = await _body(receive)
         headers = Headers(scope=scope)
@@ -257,15 +258,19 @@ class Proxy:
             policy = state.policy
             window = min(state.context_window, _window(asked.model) or state.context_window)
             budget = min(policy.budget or int(policy.budget_share * window), window)
-            known = caller.context_window or _window(asked.model) or state.context_window != CONTEXT_WINDOW
-            # Of a window that is only guessed, what a client would take for the reply at most says nothing.
+            own = _window(asked.model) or caller.context_window
+            own = own or (state.context_window if state.context_window != CONTEXT_WINDOW else None)
+            # Of a window that is only guessed, or less than the model's, what a client would take for the reply says nothing.
+            known = own is not None and window >= own
             reserved = asked.reserve_output if known else min(asked.reserve_output, budget // 2)
             reserved += count_cached(asked.system or "")
             plain = place.whole and not (state.row.cursor or state.row.user or state.pins)
             if plain and state.unfolded_tokens + reserved + tools_tokens(asked.tools) < budget:
                 return place, None
-        reserved = max(0, min(reserved, budget - _FEWEST))
         tools = list(asked.tools) or None
+        most = max(0, budget - _FEWEST if known else budget // 2)
+        if reserved + tools_tokens(tools) > most:  # the provider decides whether that fits; a part is left for the chat
+            tools, reserved = None, most
         try:
             context = place.chat.context(max_tokens=budget, tools=tools, reserve_output=reserved, upto=place.seq)
         except MovedOnError:  # sent once more, and folded since

@@ -201,9 +201,11 @@ class _Noting:
         if self.sends_all:
             resending.note(connection, chat, scope)
         last = added[-1].seq if added else self._seq
-        for id in (self._conversation, reply.id if reply else None):
-            if id:
-                known.put(connection, chat.key, scope, response(id), last)
+        # A conversation goes on after a reply: what got none may come again.
+        if self._conversation and (reply or not known.found(connection, scope, response(self._conversation), 1)):
+            known.put(connection, chat.key, scope, response(self._conversation), last if reply else self._seq)
+        if reply and reply.id:
+            known.put(connection, chat.key, scope, response(reply.id), last)
         if reply is not None and not reply.complete:
             chat.record(connection, "reply_cut", {"message": added[-1].id})
             known.put(connection, chat.key, scope, cut([start, *digests][-2]), last)
@@ -223,7 +225,7 @@ def _located(memory: Memory, caller: Caller, asked: Asked) -> _Found:
     if asked.previous is not None:
         with memory.database.read() as connection:
             found = known.found(connection, caller.scope, response(asked.previous), 1)
-            matches = [_Match(at.key, at.id, at.seq, 0, at.seq == at.last) for at in found]
+            matches = [_compared(connection, at, asked.messages, 0) for at in found]
     else:
         with memory.database.read() as connection:
             matches = _matches(connection, caller, asked.messages)
