@@ -221,6 +221,10 @@ def test_without_keys_the_service_is_open_and_a_first_key_closes_it(tmp_path: Pa
             time.sleep(0.05)
         problem(client.get("/v1/chats"), 401, "unauthorized")
         assert client.get("/metrics").status_code == 200  # from this machine
+        with Memory(running.database) as memory:
+            revoke_key(memory, list_keys(memory)[0].id)
+    with start_server(tmp_path) as running, running.client() as client:  # which has nothing in mind
+        problem(client.get("/v1/chats"), 401, "unauthorized")
 
 
 def test_without_keys_nothing_is_open_beyond_this_machine(tmp_path: Path) -> None:

@@ -117,3 +117,17 @@ def test_E5_a_client_that_takes_nothing_is_let_go(tmp_path: Path) -> None:
             again = proxied.post(CHAT, {"model": "echo", "messages": [user("Hello")]})  # the only stream is free again
             assert again.status_code == 200
         assert "Traceback" not in proxied.server.log.read_text()
+
+
+def test_E5_a_client_that_hangs_up_before_the_answer_frees_its_stream(tmp_path: Path) -> None:
+    with start_proxied(tmp_path, streams=1) as proxied:
+        body = json.dumps({"model": "wait-600", "messages": [user("Are you there?")]}).encode()
+        head = f"POST {CHAT} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: {len(body)}\r\n\r\n"
+        with socket.create_connection(("127.0.0.1", httpx2.URL(proxied.root).port or 0)) as client:
+            client.sendall(head.encode() + body)
+            eventually(proxied.provider.requests, bool)
+
+        def ask() -> int:
+            return proxied.post(CHAT, {"model": "echo", "messages": [user("Hello")]}).status_code
+
+        eventually(ask, lambda status: status == 200)

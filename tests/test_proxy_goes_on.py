@@ -11,7 +11,7 @@ import pytest
 
 from infold.service.wire import APIS
 from tests.conftest import assistant, call, result, user
-from tests.proxied import CHAT, MESSAGES, Proxied, Wire, eventually, start_proxied
+from tests.proxied import CHAT, MESSAGES, RESPONSES, Proxied, Wire, eventually, start_proxied
 
 ODD: dict[str, list[Wire]] = {
     "NUL": [user("bin \0 out")],
@@ -113,3 +113,41 @@ def test_C6_nobody_waits_while_a_long_history_is_folded(tmp_path: Path) -> None:
         eventually(lambda: proxied.folded("long"), lambda folded: folded > len(long) - 256)
         proxied.kept("other", 40)
         proxied.sound()
+
+
+@pytest.mark.parametrize("more", [{"max_completion_tokens": 16_384}, {"tools": "many"}])
+def test_F9_a_model_with_a_larger_window_than_the_chats_leaves_it_room(proxied: Proxied, more: Wire) -> None:
+    name, history = f"room {sorted(more)}", [user("My seat is 14C.")]
+    for number in range(12):
+        asked(proxied, history, name)
+        history.append(user(f"And {number}? " + f"thing{number} " * 100))
+    if "tools" in more:
+        tool = {"name": "look_up", "description": "Looks things up. " * 40, "parameters": {"type": "object"}}
+        more = {"tools": [{"type": "function", "function": {**tool, "name": f"look_up_{n}"}} for n in range(100)]}
+    failed = proxied.metric("infold_memory_failures_total")
+    sent = json.dumps({"model": "gpt-4o", "messages": history, **more}).encode()
+    assert proxied.post(CHAT, sent, X_Infold_Chat=name).status_code == 200
+    arrived = proxied.last_sent()["body"]["messages"]
+    assert arrived[-1] == history[-1]
+    assert len(arrived) > 4
+    assert proxied.metric("infold_memory_failures_total") == failed
+
+
+@pytest.mark.parametrize("way", ["conversation", "previous_response_id"])
+def test_F9_a_response_that_is_asked_for_again_is_one(proxied: Proxied, way: str) -> None:
+    name, before = f"again {way}", "conv_again"
+    if way == "previous_response_id":
+        first = {"model": "echo", "input": "Hello"}
+        before = proxied.post(RESPONSES, first, X_Infold_Chat=name).json()["id"]
+        proxied.kept(name, 2)
+    for model in ("error-500", "error-500", "echo"):
+        proxied.post(RESPONSES, {"model": model, "input": "How are you?", way: before}, X_Infold_Chat=name)
+    proxied.kept(name, 4 if way == "previous_response_id" else 2)
+    assert not [id for id in proxied.chats() if id.startswith(f"{name}~")]
+
+
+def test_F9_no_path_goes_up(proxied: Proxied) -> None:
+    proxied.provider.forget()
+    for path in ("/v1/models/..%2f..%2fadmin", "/v1/models/a%5c..%5cb", "/v1/models/%2e%2e"):
+        assert proxied.api.get(path).status_code in (400, 404)
+    assert proxied.provider.requests() == []

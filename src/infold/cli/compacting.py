@@ -17,7 +17,7 @@ from infold.retention import ARCHIVE, REMOVE, Compaction
 def compact(
     days: Annotated[
         int | None,
-        typer.Option(help="Age in days of what is compacted.  [default: TRANSCRIPT_RETENTION_DAYS, 30]", min=1),
+        typer.Option(help="Age in days of what is compacted (default: TRANSCRIPT_RETENTION_DAYS, 30).", min=1),
     ] = None,
     remove: Annotated[bool, typer.Option("--remove", help="Remove it for good instead of archiving it.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show what would be done.")] = False,

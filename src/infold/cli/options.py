@@ -25,7 +25,7 @@ DatabaseUrl = Annotated[
         "--database",
         "-d",
         envvar="INFOLD_DATABASE",
-        help=f"Database, such as sqlite:///chats.db.  [default: {DEFAULT_DATABASE}]",
+        help=f"Database, such as sqlite:///chats.db (default: {DEFAULT_DATABASE}).",
         show_default=False,
     ),
 ]
@@ -33,7 +33,7 @@ Models = Annotated[
     list[str] | None,
     typer.Option(
         "--model",
-        envvar="MEMORY_SUMMARIZER_MODEL",
+        envvar=["MEMORY_SUMMARIZER_MODEL", "INFOLD_MODEL"],
         help="Model that writes the summaries, such as openai:gpt-5-nano; several are tried in turn.",
         show_default=False,
     ),

@@ -37,7 +37,7 @@ def _option(help: str, *names: str) -> Any:
     return typer.Option(*names, help=help, show_default=False)
 
 
-Config = Annotated[Path | None, _option(f"Settings file.  [default: {FILE}, where there is one]", "--config")]
+Config = Annotated[Path | None, _option(f"Settings file (default: {FILE}, where there is one).", "--config")]
 Database = Annotated[str | None, _option("Database: sqlite:///chats.db or postgresql://…", "--database", "-d")]
 Model = Annotated[list[str] | None, _option("Model that writes the summaries; several are tried in turn.", "--model")]
 LogLevel = Annotated[str | None, _option("debug, info, warning or error.", "--log-level")]
@@ -45,8 +45,8 @@ LogFormat = Annotated[str | None, _option("json or text.", "--log-format")]
 
 
 def serve(
-    host: Annotated[str | None, _option("Address to listen on.  [default: 127.0.0.1]", "--host")] = None,
-    port: Annotated[int | None, _option("Port; 0 takes a free one.  [default: 8765]", "--port")] = None,
+    host: Annotated[str | None, _option("Address to listen on (default: 127.0.0.1).", "--host")] = None,
+    port: Annotated[int | None, _option("Port; 0 takes a free one (default: 8765).", "--port")] = None,
     database: Database = None,
     upstream: Annotated[
         str | None, _option("Provider that the proxy forwards to, such as https://api.openai.com/v1.", "--upstream")
@@ -55,12 +55,12 @@ def serve(
         str | None, _option("Provider of Anthropic's API, where it is another one.", "--anthropic-upstream")
     ] = None,
     model: Model = None,
-    preset: Annotated[str | None, _option("Policy of new chats.  [default: default]", "--preset")] = None,
+    preset: Annotated[str | None, _option("Policy of new chats (default: default).", "--preset")] = None,
     context_window: Annotated[
         int | None, _option("Tokens that the model of a new chat can read.", "--context-window")
     ] = None,
     workers: Annotated[
-        int | None, _option("Workers to start beside it, on PostgreSQL.  [default: 1]", "--workers")
+        int | None, _option("Workers to start beside it, on PostgreSQL (default: 1).", "--workers")
     ] = None,
     log_level: LogLevel = None,
     log_format: LogFormat = None,

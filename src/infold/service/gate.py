@@ -59,10 +59,11 @@ class Gate:
                     # Most requests are for the proxy, which needs no router to be found, nor what stands before one.
                     app = self._service.proxy.app(scope) or app
                 await app(scope, receive, noted)
-            except Problem as problem:  # only those of the gate itself come here
+            except (Problem, InfoldError) as error:
+                if status:  # half an answer is out
+                    raise
+                problem = error if isinstance(error, Problem) else of_error(error)
                 await problem.response()(scope, receive, noted)
-            except InfoldError as error:
-                await of_error(error).response()(scope, receive, noted)
         except StalledError:
             log.info("a client took nothing for too long; its answer is broken off", extra={"event": "client_stalled"})
         except Exception as error:

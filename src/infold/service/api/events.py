@@ -15,7 +15,7 @@ from starlette.responses import Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
 from infold.chat import Chat
-from infold.errors import NotFoundError
+from infold.errors import DatabaseError, NotFoundError
 from infold.ledger import service as statements
 from infold.service.api import answers, shown
 from infold.service.api.common import ChatId, Cursor, Limit, Reads, answer, cursor_of, page, position_of, router
@@ -58,7 +58,8 @@ async def stream_events(
         str | None, Header(description="Begin after this event; 0 replays all. Without it, only what is new.")
     ] = None,
 ) -> Response:
-    """What happens to a chat, as it happens. Ends when the chat is deleted, the key is revoked or the service stops: connect again."""
+    """What happens to a chat, as it happens. Ends when the chat is deleted, the key revoked, the
+    database away or the service stopped: connect again."""
     if last_event_id is not None and not (last_event_id.isdecimal() and len(last_event_id) <= _DIGITS):
         raise Problem(400, "bad_event_id", "Last-Event-ID is the id of an event of this chat, or 0")
     newest = await desk.with_chat(chat_id, _newest)
@@ -88,11 +89,11 @@ class _Stream(StreamingResponse):
         yield b"retry: 1000\n\n"
         while not service.feed.closing:
             changed.clear()
-            if await known(service, key) is None:  # it was revoked
-                return
             try:
+                if await known(service, key) is None:  # it was revoked
+                    return
                 found = await self._desk.with_chat(self._chat_id, partial(_after, after=after, most=_BATCH))
-            except (Problem, NotFoundError):  # it was deleted
+            except (Problem, NotFoundError, DatabaseError):  # it was deleted, or the database is away: connect again
                 return
             for event in found:
                 data = json.dumps(event, ensure_ascii=False, separators=(",", ":"))
