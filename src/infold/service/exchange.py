@@ -73,49 +73,39 @@ class Exchange:
     ) -> None:
         """Until the client has the answer, or has hung up; what came of a reply is kept."""
         gone = asyncio.create_task(_disconnected(receive))
-        asking = asyncio.create_task(self._asked(method, url, headers, body))
+        passing = asyncio.create_task(self._forward(method, url, headers, body, send))
         try:
-            await asyncio.wait({gone, asking}, return_when=asyncio.FIRST_COMPLETED)
-            if not asking.done():  # the client has hung up before there was an answer: nobody wants one
-                self._metrics.proxied(self._name, "hung_up")
-                return
-            response = self._answer(asking)
-            reading = asyncio.create_task(self._pass_on(response, send))
-            try:
-                await asyncio.wait({gone, reading}, return_when=asyncio.FIRST_COMPLETED)
-                if not reading.done():  # the client has hung up: what it got is kept, the rest is not asked for
-                    reading.cancel()
-                with suppress(asyncio.CancelledError):
-                    await reading
-            finally:
-                reading.cancel()
-                response.close()  # a connection that has nothing left to say is kept, whatever this says
+            await asyncio.wait({gone, passing}, return_when=asyncio.FIRST_COMPLETED)
+            if not passing.done():  # the client has hung up: what it got is kept, the rest is not asked for
+                passing.cancel()
+            with suppress(asyncio.CancelledError):
+                await passing
         finally:
-            for task in (gone, asking):
+            for task in (gone, passing):
                 task.cancel()
 
-    def _answer(self, asked: asyncio.Task[aiohttp.ClientResponse]) -> aiohttp.ClientResponse:
-        """The upstream's answer, if it is one."""
+    async def _forward(self, method: str, url: URL, headers: CIMultiDict[str], body: bytes, send: Send) -> None:
         try:
-            response = asked.result()
+            response = await self._asked(method, url, headers, body)
         except TimeoutError:
             self._metrics.upstream_error(self._name, "timeout")
             raise _late() from None
-        except (aiohttp.ClientResponseError, aiohttp.ClientPayloadError) as error:
-            raise self._broken(f"the upstream's answer is not HTTP ({type(error).__name__})") from None
         except (aiohttp.ClientError, OSError) as error:
             self._metrics.upstream_error(self._name, "unreachable")
             raise Problem(
                 502, "upstream_unreachable", f"the upstream cannot be reached ({type(error).__name__})"
             ) from None
-        if not 200 <= response.status < 600:  # the server could not send it on
-            response.close()
-            raise self._broken(f"the upstream answered with {response.status}, which is no status")
-        return response
-
-    def _broken(self, told: str) -> Problem:
-        self._metrics.upstream_error(self._name, "broken")
-        return Problem(502, "upstream_broken", told)
+        except asyncio.CancelledError:  # the client has hung up before there was an answer: nobody wants one
+            self._metrics.proxied(self._name, "hung_up")
+            raise
+        try:
+            if not 200 <= response.status < 600:  # the server could not send it on
+                self._metrics.upstream_error(self._name, "broken")
+                told = f"the upstream answered with {response.status}, which is no status"
+                raise Problem(502, "upstream_broken", told)
+            await self._pass_on(response, send)
+        finally:
+            response.close()  # a connection that has nothing left to say is kept, whatever this says
 
     async def _asked(self, method: str, url: URL, headers: CIMultiDict[str], body: bytes) -> aiohttp.ClientResponse:
         """The upstream's answer. A kept connection that it closes just now has told it nothing: then another is tried."""
