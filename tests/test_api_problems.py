@@ -89,3 +89,33 @@ def test_a_database_that_is_only_read(tmp_path: Path) -> None:
     with start_server(tmp_path, database=f"{running.database}?mode=ro") as running, running.client() as api:
         problem(api.post("/v1/chats/a/messages", json={"role": "user", "content": "more"}), 503, "read_only")
         assert len(api.get("/v1/chats/a/messages").json()["items"]) == 1
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body"),
+    [
+        ("DELETE", "/v1/chats/a?dry_run=true", b""),
+        ("POST", "/v1/users/ann/forget?dry_run=true", b""),
+        ("POST", "/v1/users/ann/forget", b'{"dry_run": true}'),
+        ("POST", "/v1/chats/a/fold", b"{nope"),
+        ("POST", "/v1/chats/a/messages?usr=ann", b'{"role": "user", "content": "hello"}'),
+        ("GET", "/v1/chats?Limit=1", b""),
+        ("GET", "/v1/memory/context?chat_id=a&query=q&max_token=9", b""),
+        ("GET", "/v1/verify?chat=a", b""),
+    ],
+)
+def test_E5_what_a_route_does_not_know_is_refused(tmp_path: Path, method: str, path: str, body: bytes) -> None:
+    app = create_app(ServiceSettings(database=f"sqlite:///{tmp_path / 'a.db'}"))
+
+    async def ask() -> tuple[httpx2.Response, httpx2.Response]:
+        client = httpx2.AsyncClient(transport=httpx2.ASGITransport(app=app), base_url="http://localhost")
+        async with app.router.lifespan_context(app), client:
+            await client.post("/v1/chats/a/messages?user=ann", json={"role": "user", "content": "My seat is 14C."})
+            answer = await client.request(method, path, content=body, headers={"content-type": "application/json"})
+            return answer, await client.get("/v1/chats/a/messages")
+
+    answer, messages = asyncio.run(ask())
+    told = problem(answer, 422, "invalid_request")
+    assert told["errors"][0]["where"].startswith(("query.", "body"))
+    assert len(messages.json()["items"]) == 1
+    assert messages.json()["items"][0]["message"]["content"] == "My seat is 14C."

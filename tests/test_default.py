@@ -203,6 +203,22 @@ def test_default_trim_order(memory: Memory) -> None:
         assert seen[name] == set(range(full[name] + 1))
 
 
+@pytest.mark.parametrize("after", [0, 1])
+def test_default_nothing_gives_way_to_what_cannot_be_shown_itself(memory: Memory, after: int) -> None:
+    """Messages larger than the budget go to the bridge; memory and sources are there beside it as if they did not exist."""
+    chat = filled(memory)
+    chat.add([user(words(3000, "h")), assistant("Noted.")])
+    for _ in range(after):
+        chat.add([user("And the rope?"), assistant("It is long enough.")])
+    assert {item.fold for item in chat.memory.leaves}
+    context = chat.context("And now?", max_tokens=2800, sources=["One.", "Two."])
+    leaves = {item.text for item in chat.memory.leaves}
+    assert {text for text in leaves if f"- {text}" in block(context, "leaves")} == leaves
+    assert block(context, "sources").count("\n[") == 2
+    assert context.bridge is not None
+    assert {piece.layer for piece in context.explain().left_out} == {"recent"}
+
+
 def test_default_sources_give_way_last_first(memory: Memory) -> None:
     chat = memory.chat("a")
     chat.add(turn(1))

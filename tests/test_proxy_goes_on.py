@@ -151,3 +151,45 @@ def test_F9_no_path_goes_up(proxied: Proxied) -> None:
     for path in ("/v1/models/..%2f..%2fadmin", "/v1/models/a%5c..%5cb", "/v1/models/%2e%2e"):
         assert proxied.api.get(path).status_code in (400, 404)
     assert proxied.provider.requests() == []
+
+
+def window(proxied: Proxied, chat: str) -> int:
+    return int(proxied.api.get(f"/v1/chats/{chat}").json()["context_window"])
+
+
+def test_F9_a_chat_that_moves_to_a_smaller_model_is_folded_for_it(proxied: Proxied) -> None:
+    history: list[Wire] = [user("My seat is 14C.")]
+    for number in range(40):
+        asked(proxied, history, "moves", model="gpt-4o")
+        history.append(user(f"And {number}? " + f"thing{number} " * 100))
+    assert window(proxied, "moves") == 128_000
+    assert proxied.folded("moves") == 0
+    asked(proxied, history, "moves", model="gpt-4")
+    assert window(proxied, "moves") == 8192
+    eventually(lambda: proxied.folded("moves"), lambda folded: folded > 40)
+    history.append(user("Where do I sit?"))
+    asked(proxied, history, "moves", model="gpt-4")
+    sent = str(proxied.last_sent()["body"]["messages"])
+    assert "[infold memory]" in sent
+    assert "14C" in sent
+    history.append(user("And now?"))
+    asked(proxied, history, "moves", model="gpt-4o")
+    assert window(proxied, "moves") == 128_000
+
+
+def test_F9_a_window_that_was_guessed_becomes_that_of_the_model(proxied: Proxied) -> None:
+    history: list[Wire] = [user("Hello")]
+    for model in ("echo", "gpt-4o", "echo"):  # nobody knows the window of the first one
+        asked(proxied, history, "guessed", model=model)
+        history.append(user(f"After {model}"))
+        assert window(proxied, "guessed") == (8192 if len(history) == 3 else 128_000)
+
+
+def test_F9_a_window_that_was_given_stays(proxied: Proxied) -> None:
+    proxied.api.post("/v1/chats", json={"id": "given", "context_window": 8192}).raise_for_status()
+    asked(proxied, [user("Hello")], "given", model="gpt-4o")
+    assert window(proxied, "given") == 8192
+    asked(proxied, [user("Hello")], "given later", model="gpt-4o")
+    proxied.api.patch("/v1/chats/given later", json={"context_window": 9000}).raise_for_status()
+    asked(proxied, [user("Hello")], "given later", model="gpt-4o")
+    assert window(proxied, "given later") == 9000

@@ -367,6 +367,42 @@ def test_a_client_with_a_window_of_its_own(proxied: Proxied) -> None:
     branch = branch_of(proxied, "window", before)
     assert proxied.kept(branch, 40) == every[:38] + edited.said[-2:]
     assert "peanuts" in str(proxied.last_sent()["body"])
+    # The branch goes on like any chat, and makes no other.
+    said = every[:38] + edited.said[-2:]
+    for number in range(8):
+        edited.ask(f"And further {number} " + f"more{number} " * 30)
+        said += edited.said[-2:]
+        edited.history = edited.history[-6:]
+    assert proxied.kept(branch, 56) == said
+    assert "peanuts" in str(proxied.last_sent()["body"])
+    proxied.kept("window", 40)
+    # So does the first one, if its client goes back there.
+    client.ask("Back to what was")
+    assert proxied.kept("window", 42) == every + client.said[-2:]
+    # From far back, where no request of late has begun.
+    back = Client(proxied, [{"role": role, "content": text} for role, text in said[2:5]], X_Infold_Chat="window")
+    back.history = back.history[:2]
+    back.ask("Once more, from the beginning")
+    third = next(id for id in new_chats(proxied, before, 2) if id != branch)
+    assert proxied.kept(third, 6) == every[:4] + back.said[-2:]
+
+
+def test_what_shares_nothing_with_a_named_chat_goes_on_with_it(proxied: Proxied) -> None:
+    """Such as what a client makes of its history itself, or is left with after some requests without memory."""
+    client = Client(proxied, X_Infold_Chat="compacted")
+    for number in range(3):
+        client.ask("I am allergic to peanuts." if number == 0 else f"Question {number}")
+    said = list(client.said)
+    client.history = [
+        {"role": "user", "content": "Summary: we spoke of food."},
+        {"role": "assistant", "content": "Understood."},
+    ]
+    client.ask("What now?")
+    assert proxied.kept("compacted", 10) == said + client.said
+    assert "peanuts" in str(proxied.last_sent()["body"])
+    client.ask("And then?")
+    assert proxied.kept("compacted", 12) == said + client.said
+    assert not [id for id in proxied.chats() if id.startswith("compacted~")]
 
 
 def test_an_agent_that_sends_only_its_last_turn(proxied: Proxied) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from infold.context import Context, Piece, View
 from infold.errors import BudgetError
@@ -35,6 +36,7 @@ def assemble(
     draft.make_room()
     draft.trim()
     draft.excerpt()
+    draft.put_back()
     draft.quote()
     return draft.context()
 
@@ -55,8 +57,12 @@ class _Draft(Layout):
         beside = (self._sources_tokens() if self.sources else 0) + (self._related_tokens() if self.related else 0)
         return self.fixed + self.blocks_tokens + beside + self.kept + (self.reserve if self._has_bridge() else 0)
 
+    def _room(self) -> int:
+        """Tokens that are free; below 0 where too much is shown."""
+        return self.budget - self._frame() - sum(self.unit_tokens[self.cut :]) - self.question_tokens
+
     def _over(self) -> bool:
-        return self._frame() + sum(self.unit_tokens[self.cut :]) + self.question_tokens > self.budget
+        return self._room() < 0
 
     def make_room(self) -> None:
         """Keep room for quotations, where the question asks for something of the past."""
@@ -88,7 +94,7 @@ class _Draft(Layout):
         if self.view.recalled is None:
             return
         self.kept = 0
-        room = self.budget - self._frame() - sum(self.unit_tokens[self.cut :]) - self.question_tokens
+        room = self._room()
         self.bridged = self._bridged()
         room += (self.reserve if self.bridged else 0) - sum(message.tokens for message in self._section("bridge"))
         room = min(room, self.policy.recall_cap) - MESSAGE_OVERHEAD
@@ -114,16 +120,16 @@ class _Draft(Layout):
                 self.kept = self._wanted(self._least_recall()) if self.kept and self._asks_back() else 0
             elif section == "entities":
                 while self.related and self._over():
-                    line, _ = self.related.pop()
-                    self._leave_out("entities", line, count(line), "least relevant first")
+                    line, _ = self.related[-1]
+                    self._give_up(section, self.related[:-1], line, count(line), "least relevant first")
             elif section == "leaves":
                 self._trim_leaves()
             else:
                 self._trim_items(section)
 
     def _drop_source(self) -> None:
-        tokens = count(self.sources.pop())
-        self._leave_out("sources", f"source {len(self.sources) + 1}", tokens, "last source first")
+        tokens = count(self.sources[-1])
+        self._give_up("sources", self.sources[:-1], f"source {len(self.sources)}", tokens, "last source first")
 
     def _trim_items(self, section: str) -> None:
         loose = rank(self._loose(section))
@@ -135,8 +141,7 @@ class _Draft(Layout):
         for oldest, tokens, rest in self._leaf_steps(block.items):
             if not self._over():
                 return
-            self._keep("leaves", rest)
-            self._leave_out("leaves", f"summary of fold {oldest}", tokens, "oldest first")
+            self._give_up("leaves", rest, f"summary of fold {oldest}", tokens, "oldest first")
 
     def _leaf_steps(self, items: list[Item]) -> list[tuple[int, int, list[Item]]]:
         """Leaves in the order they go: their fold, their tokens, and what is left without them."""
@@ -218,16 +223,48 @@ class _Draft(Layout):
         """Items of a block that may go: pins never do."""
         return [item for item in self.blocks[name].items if item not in self.view.pins]
 
-    def _keep(self, name: str, items: list[Item]) -> None:
-        """Let a block go on with fewer items."""
-        block = self.blocks[name]
-        self.blocks_tokens -= block.tokens
-        block.items = items
-        self.blocks_tokens += block.tokens
+    def put_back(self) -> None:
+        """Show again what gave way to messages that then had to go themselves, the last one first, as long as a block of
+        the budget stays free: what comes back must not go again with the next turn."""
+        least = max(self.budget // BLOCK_SHARE, 1)
+        full: list[str] = []
+        for section, before, piece in reversed(self.given_up):
+            now = self._pieces(section)
+            if section in full:
+                continue
+            self._show(section, before)
+            if self._room() < least:
+                self._show(section, now)
+                full.append(section)
+            else:
+                self.left_out.remove(piece)
+
+    def _give_up(self, section: str, rest: list[Any], what: str, tokens: int, why: str) -> None:
+        """Let a section go on with less."""
+        before = self._pieces(section)
+        self._show(section, rest)
+        self._leave_out(section, what, tokens, why)
+        self.given_up.append((section, before, self.left_out[-1]))
+
+    def _pieces(self, section: str) -> list[Any]:
+        if section == "sources":
+            return self.sources
+        return self.related if section == "entities" else self.blocks[section].items
+
+    def _show(self, section: str, pieces: list[Any]) -> None:
+        if section == "sources":
+            self.sources = pieces
+        elif section == "entities":
+            self.related = pieces
+        else:
+            block = self.blocks[section]
+            self.blocks_tokens -= block.tokens
+            block.items = pieces
+            self.blocks_tokens += block.tokens
 
     def _drop_item(self, name: str, item: Item, why: str) -> None:
-        self._keep(name, [kept for kept in self.blocks[name].items if kept is not item])
-        self._leave_out(name, item.text, item.tokens, why)
+        rest = [kept for kept in self.blocks[name].items if kept is not item]
+        self._give_up(name, rest, item.text, item.tokens, why)
 
     def _replace(self, short: list[Message]) -> None:
         cut = {id(whole): self._note(whole, part) for whole, part in zip(self._spoken(), short, strict=True)}

@@ -14,12 +14,15 @@ from infold.ledger.rows import Event
 from infold.state import load
 
 if TYPE_CHECKING:
+    from infold.ledger.query import Connection
     from infold.memory import Memory
 
 
-def branch(memory: Memory, chat: str, seq: int, id: str, *, check: Callable[[], None] = lambda: None) -> Chat:
-    """A new chat with the messages of another one up to a position, and with its memory as it was then. `check` is called
-    last; if it raises, there is no branch."""
+def branch(
+    memory: Memory, chat: str, seq: int, id: str, *, beside: Callable[[Connection, int], None] | None = None
+) -> Chat:
+    """A new chat with the messages of another one up to a position, and with its memory as it was then. `beside` is called
+    last, with the key of the new chat; if it raises, there is no branch."""
     with memory.database.write() as connection:
         connection.alone(f"chat {id}")
         source = store.chat_by_id(connection, chat)
@@ -35,6 +38,7 @@ def branch(memory: Memory, chat: str, seq: int, id: str, *, check: Callable[[], 
             rewind(connection, state, seq)
         event = Event("branched", now, {"from": chat, "at": seq}, id)
         journal.insert_event(connection, key, event)
-        check()
+        if beside is not None:
+            beside(connection, key)
     memory.emit([event])
     return Chat(memory, key, id, False)

@@ -8,7 +8,7 @@ from infold.committing import rewind
 from infold.errors import BudgetError, ConfigError, MessageError, NotFoundError
 from infold.handle import Handle
 from infold.items import line_tokens
-from infold.ledger import erasure, journal, passages, store
+from infold.ledger import erasure, journal, passages, prefixes, store
 from infold.messages import canonical_json, parse
 from infold.policy import Policy
 
@@ -88,6 +88,8 @@ class Changing(Handle):
             for name in changed:
                 setattr(state.row, name, values[name] or None)
             store.set_chat(connection, state.row)
+            if "context_window" in changed:  # whatever model it speaks with
+                prefixes.follow_model(connection, self._key, follows=False)
             if "user" in changed:
                 passages.again(connection, self._key)
             event = self.record(connection, "chat_updated", {"fields": changed})

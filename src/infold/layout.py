@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from infold.context import Context, Explanation, Piece, Quotation, View
 from infold.formats import to_chat
@@ -29,6 +30,8 @@ class Layout:
         self.budget = budget
         self.tools_tokens = tools_tokens
         self.left_out: list[Piece] = []
+        self.given_up: list[tuple[str, list[Any], Piece]] = []
+        """Of sections that gave way: what they showed before, and what they lost."""
         self.blocks = memory_blocks(view)
         self.blocks_tokens = sum([block.tokens for block in self.blocks.values()])
         self.sources = [f"[{at}] {text}" for at, text in enumerate(sources, 1)]

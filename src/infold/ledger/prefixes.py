@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from sqlalchemy import Table, bindparam, delete, insert, select
+from sqlalchemy import Table, and_, bindparam, delete, insert, or_, select
 
 from infold.ledger import passages
 from infold.ledger.query import Connection, Query
@@ -25,6 +25,8 @@ from infold.ledger.store import inserting
 
 P = bindparam
 
+_FOLLOWS = b"follows its model"
+
 _insert = inserting(prefixes)
 _delete = Query(
     delete(prefixes).where(prefixes.c.chat == P("of"), prefixes.c.scope == P("scope"), prefixes.c.digest == P("digest"))
@@ -39,6 +41,28 @@ _found = Query(
         prefixes.c.digest == P("digest"),
     )
     .order_by(prefixes.c.chat)
+    .limit(P("most"))
+)
+_is_there = Query(
+    select(prefixes.c.key).where(
+        prefixes.c.chat == P("of"), prefixes.c.scope == P("scope"), prefixes.c.digest == P("digest")
+    )
+)
+_latest = Query(
+    select(chats.c.key, chats.c.last_seq, chats.c.id, chats.c.last_seq)
+    .join(messages, and_(messages.c.chat == chats.c.key, messages.c.seq == chats.c.last_seq), isouter=True)
+    .where(
+        chats.c.tenant == P("tenant"),
+        or_(
+            chats.c.key == P("of"),
+            chats.c.key.in_(
+                select(prefixes.c.chat).where(
+                    prefixes.c.tenant == P("tenant"), prefixes.c.scope == P("scope"), prefixes.c.digest == P("digest")
+                )
+            ),
+        ),
+    )
+    .order_by(messages.c.key.desc().nulls_last())
     .limit(P("most"))
 )
 _newest = Query(
@@ -68,6 +92,23 @@ def put(connection: Connection, key: int, scope: str, digest: bytes, seq: int) -
 def found(connection: Connection, scope: str, digest: bytes, most: int = 8) -> list[Found]:
     """The chats where a digest ends."""
     return [Found(*row) for row in _found(connection, scope=scope, digest=digest, most=most)]
+
+
+def follow_model(connection: Connection, key: int, *, follows: bool) -> None:
+    """Note whether a chat's window is that of the model it speaks with."""
+    _delete(connection, of=key, scope="", digest=_FOLLOWS)
+    if follows:
+        _insert(connection, chat=key, scope="", digest=_FOLLOWS, seq=0)
+
+
+def follows_model(connection: Connection, key: int) -> bool:
+    """Whether it is."""
+    return _is_there(connection, of=key, scope="", digest=_FOLLOWS).fetchone() is not None
+
+
+def latest(connection: Connection, key: int, scope: str, digest: bytes, most: int) -> list[Found]:
+    """A chat and those where a digest is known, by their last message, the newest first."""
+    return [Found(*row) for row in _latest(connection, of=key, scope=scope, digest=digest, most=most)]
 
 
 def newest(connection: Connection, key: int, scope: str, upto: int) -> tuple[int, bytes]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from infold.errors import DatabaseBusyError, InfoldError
 from infold.service.breaker import PAUSE
-from infold.service.reconcile import longest, response
+from infold.service.matching import longest, response
 from infold.service.wire import prefixes
 
 if TYPE_CHECKING:

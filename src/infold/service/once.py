@@ -6,10 +6,11 @@ import asyncio
 import hashlib
 import json
 import time
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from contextlib import suppress
 from typing import Any
 
+from fastapi.dependencies.models import Dependant
 from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
 from starlette.requests import ClientDisconnect, Request
@@ -40,18 +41,52 @@ class Route(APIRoute):
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         handle = super().get_route_handler()
-        if "GET" in (self.methods or ()):
-            return handle
         reads_body = self.body_field is not None
+        known = _query_names(self.dependant)
+        ours = self.path.startswith("/v1/")  # probes may ask for their pages as they like
+
+        async def asked(request: Request) -> Response:
+            if ours:
+                _check_query(request, known)
+            return await handle(request)
+
+        if "GET" in (self.methods or ()):
+            return asked
 
         async def checked(request: Request) -> Response:
+            _check_query(request, known)
             if reads_body:
                 _check_type(request)
                 await _check_body(request)
+            else:
+                await _check_no_body(request)
             token = request.headers.get(HEADER)
             return await handle(request) if token is None else await _once(request, token, handle)
 
         return checked
+
+
+def _query_names(dependant: Dependant) -> list[str]:
+    inner = [name for one in dependant.dependencies for name in _query_names(one)]
+    return [*(field.alias for field in dependant.query_params), *inner]
+
+
+def _check_query(request: Request, known: Sequence[str]) -> None:
+    """Refuse what this route does not know: a `dry_run` that is not understood must not become the real thing."""
+    for name in request.query_params:
+        if name not in known:
+            told = f"unknown parameter; this route takes {', '.join(known)}" if known else "this route takes none"
+            raise RequestValidationError([{"type": "extra_forbidden", "loc": ("query", name), "msg": told}])
+
+
+async def _check_no_body(request: Request) -> None:
+    """The same of a body; an empty one, as clients like to send it, says nothing."""
+    try:
+        body = await request.body()
+    except ClientDisconnect:
+        raise Problem(400, "hung_up", "the request ended before its body did") from None
+    if body.strip() not in (b"", b"{}", b"null"):
+        raise RequestValidationError([{"type": "extra_forbidden", "loc": ("body",), "msg": "this route takes no body"}])
 
 
 def _check_type(request: Request) -> None:

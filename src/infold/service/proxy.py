@@ -11,7 +11,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
-from contextlib import nullcontext, suppress
+from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -22,10 +22,7 @@ import aiohttp
 from starlette.datastructures import Headers
 from starlette.routing import Route
 
-from infold.errors import DatabaseBusyError, InfoldError, MessageError, MovedOnError
-from infold.memory import CONTEXT_WINDOW
-from infold.models import prices
-from infold.models.spec import Model
+from infold.errors import DatabaseBusyError, MessageError, MovedOnError
 from infold.quiet import quiet
 from infold.service.exchange import Exchange, upstream_client
 from infold.service.failures import Failures
@@ -40,8 +37,8 @@ from infold.service.reconcile import (
     receive,
     settle,
 )
+from infold.service.windows import follow, room, window_of
 from infold.service.wire import APIS, identity, read_part
-from infold.tokens import count_cached, tools_tokens
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
@@ -56,7 +53,6 @@ log = logging.getLogger("infold")
 
 T = TypeVar("T")
 
-_FEWEST = 256  # tokens that a context always gets, however much a client wants for the reply
 _MOST_NAME = 200
 _MOST_LATE = 4  # threads that may be held by requests nobody waits for any more
 _MOST_FOLD = (
@@ -250,27 +246,16 @@ class Proxy:
         self, memory: Memory, api: Api, caller: Caller, body: Mapping[str, Any], asked: Asked
     ) -> tuple[Place, dict[str, Any] | None]:
         """Add what is new to its chat; then the body with memory in it, or None where the client's own will do."""
-        window = caller.context_window or _window(asked.model)
-        place = receive(memory, replace(caller, context_window=window), asked)
+        model = window_of(asked.model)
+        place = receive(memory, replace(caller, model_window=model), asked)
+        if model is not None and caller.context_window is None:
+            follow(memory, place.chat, model)
         if asked.previous is not None:  # the upstream has the history
             return place, None
         with place.chat.seen() as state:  # just now, as the request was added
-            policy = state.policy
-            window = min(state.context_window, _window(asked.model) or state.context_window)
-            budget = min(policy.budget or int(policy.budget_share * window), window)
-            own = _window(asked.model) or caller.context_window
-            own = own or (state.context_window if state.context_window != CONTEXT_WINDOW else None)
-            # Of a window that is only guessed, or less than the model's, what a client would take for the reply says nothing.
-            known = own is not None and window >= own
-            reserved = asked.reserve_output if known else min(asked.reserve_output, budget // 2)
-            reserved += count_cached(asked.system or "")
-            plain = place.whole and not (state.row.cursor or state.row.user or state.pins)
-            if plain and state.unfolded_tokens + reserved + tools_tokens(asked.tools) < budget:
+            budget, reserved, tools, fits = room(state, asked, caller.context_window)
+            if fits and place.whole and not (state.row.cursor or state.row.user or state.pins):
                 return place, None
-        tools = list(asked.tools) or None
-        most = max(0, budget - _FEWEST if known else budget // 2)
-        if reserved + tools_tokens(tools) > most:  # the provider decides whether that fits; a part is left for the chat
-            tools, reserved = None, most
         try:
             context = place.chat.context(max_tokens=budget, tools=tools, reserve_output=reserved, upto=place.seq)
         except MovedOnError:  # sent once more, and folded since
@@ -317,11 +302,13 @@ def _end_user(body: Mapping[str, Any]) -> list[Any]:
 
 
 def _json(value: Any) -> bytes:
-    written = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    def write(**how: Any) -> bytes:
+        return json.dumps(value, separators=(",", ":"), allow_nan=False, **how).encode()
+
     try:
-        return written.encode()
+        return write(ensure_ascii=False)
     except UnicodeEncodeError:  # half a character, which only an escape can write
-        return json.dumps(value, separators=(",", ":")).encode()
+        return write()
 
 
 async def _body(receive: Receive) -> bytes:
@@ -344,13 +331,3 @@ def _name(headers: Headers, header: str) -> str | None:
     if len(value) > _MOST_NAME or "\0" in value:
         raise Problem(400, "bad_name", f"{header} must be a text of 1 to {_MOST_NAME} characters")
     return value
-
-
-def _window(model: str | None) -> int | None:
-    """The context window of a model, where the price list knows it."""
-    if not model:
-        return None
-    provider = "anthropic" if model.startswith("claude") else "openai"
-    with suppress(InfoldError, ValueError):
-        return prices.window(Model(model, provider))
-    return None

@@ -1,6 +1,6 @@
-"""Whether a client of a named chat sends all of it each time, as most do: what it has sent before tells.
+"""Of a named chat: whether its client sends all of it each time, as most do, and which branches it has.
 
-A request without any reply is then no message more, but the chat begun anew: if it begins much as before, it was edited.
+Who sends all of it, and now something that was never said, says no more but begins anew: much as before, if it was edited.
 """
 
 from __future__ import annotations
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from infold.messages import Message
 
 _SENDS_ALL = hashlib.sha256(b"sends all").digest()
+_BRANCH = hashlib.sha256(b"branch").digest()
+_MOST_FAMILY = 8  # branches of a named chat in which the end of a request is looked for
 _FEW = 3  # turns that a client has sent again when it is noted: once is enough
 _WORDS = 400  # that are compared
 _ALIKE = 0.5  # share of words that an edited message keeps
@@ -36,8 +38,18 @@ def note(connection: Connection, chat: Chat, scope: str) -> None:
     known.put(connection, chat.key, scope, _SENDS_ALL, 0)
 
 
+def note_branch(connection: Connection, key: int, scope: str) -> None:
+    """Note that a chat is a branch."""
+    known.put(connection, key, scope, _BRANCH, 0)
+
+
+def family(connection: Connection, chat: Chat, scope: str) -> list[known.Found]:
+    """A named chat and its branches, the one that was spoken in last first."""
+    return known.latest(connection, chat.key, scope, _BRANCH, _MOST_FAMILY)
+
+
 def is_edited(connection: Connection, chat: Chat, scope: str, messages: Sequence[Message]) -> bool:
-    """Whether a request without any reply is the beginning of a chat in other words."""
+    """Whether a request is the beginning of a chat in other words."""
     if not messages or not known.found(connection, scope, _SENDS_ALL, 1):
         return False
     first = store.messages_between(connection, chat.key, 1, 1)

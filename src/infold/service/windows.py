@@ -1,0 +1,77 @@
+"""How much a proxied request may hold: windows of models, and chats whose window is that of the model they speak with."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from infold.errors import InfoldError
+from infold.ledger import prefixes, store
+from infold.memory import CONTEXT_WINDOW
+from infold.models import prices
+from infold.models.spec import Model
+from infold.tokens import count_cached, tools_tokens
+
+if TYPE_CHECKING:
+    from infold.chat import Chat
+    from infold.memory import Memory
+    from infold.service.wire import Asked
+    from infold.state import State
+
+_FEWEST = 256  # tokens that a context always gets, however much a client wants for the reply
+
+
+class Room(NamedTuple):
+    """What a request may hold, in tokens."""
+
+    budget: int
+    reserved: int
+    """Of it, for the reply and the client's instructions."""
+    tools: list[Mapping[str, Any]] | None
+    """The request's tools, where they count."""
+    fits: bool
+    """Whether all that is not folded fits."""
+
+
+def window_of(model: str | None) -> int | None:
+    """The context window of a model, where the price list knows it."""
+    if not model:
+        return None
+    provider = "anthropic" if model.startswith("claude") else "openai"
+    with suppress(InfoldError, ValueError):
+        return prices.window(Model(model, provider))
+    return None
+
+
+def follow(memory: Memory, chat: Chat, window: int) -> None:
+    """Give a chat that nobody gave a window that of the model it speaks with now: folds make room for that one."""
+    with chat.seen() as state:
+        if state.row.context_window == window:
+            return
+    with chat.reading() as (connection, _):
+        if not prefixes.follows_model(connection, chat.key):
+            return
+    with chat.writing() as (connection, state):
+        state.row.context_window = window
+        store.set_chat(connection, state.row)
+        event = chat.record(connection, "chat_updated", {"fields": ["context_window"]})
+    memory.emit([event])
+
+
+def room(state: State, asked: Asked, given: int | None) -> Room:
+    """The room of a request to a chat; `given` is the window that the service was told."""
+    policy, model = state.policy, window_of(asked.model)
+    window = min(state.context_window, model or state.context_window)
+    budget = min(policy.budget or int(policy.budget_share * window), window)
+    own = model or given or (state.context_window if state.context_window != CONTEXT_WINDOW else None)
+    # Of a window that is only guessed, or less than the model's, what a client would take for the reply says nothing.
+    known = own is not None and window >= own
+    reserved = asked.reserve_output if known else min(asked.reserve_output, budget // 2)
+    reserved += count_cached(asked.system or "")
+    tokens = tools_tokens(asked.tools)
+    fits = state.unfolded_tokens + reserved + tokens < budget
+    most = max(0, budget - _FEWEST if known else budget // 2)
+    if reserved + tokens > most:  # the provider decides whether that fits; a part is left for the chat
+        return Room(budget, most, None, fits)
+    return Room(budget, reserved, list(asked.tools) or None, fits)
