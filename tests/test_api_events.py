@@ -87,6 +87,17 @@ def test_replayed_after_an_event(api: Client) -> None:
         assert next(events)["type"] == "pinned"
 
 
+def test_a_chat_that_was_made_anew_is_replayed_from_its_start(api: Client) -> None:
+    api.post("/v1/chats/again/messages", json=user("hello"))
+    api.post("/v1/chats/again/pins", json={"text": "one"})
+    last = api.get("/v1/chats/again/events").json()["items"][-1]["id"]
+    api.delete("/v1/chats/again")
+    api.post("/v1/chats/again/messages", json=user("hello once more"))
+    fresh = api.get("/v1/chats/again/events").json()["items"]
+    with listening(api, "again", str(int(last) + 10)) as events:
+        assert [next(events) for _ in fresh] == fresh
+
+
 def test_from_another_process(api: Client, running: Running) -> None:
     api.post("/v1/chats/far/messages", json=user("hello"))
     with listening(api, "far") as events, Memory(running.database) as memory:

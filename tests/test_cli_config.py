@@ -17,6 +17,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import psycopg
 import pytest
 import yaml
 
@@ -89,6 +90,33 @@ def test_other_commands_use_the_files_database_and_knobs(
     assert "no database at other.db" in run("chats", "-d", "other.db")[2]
     monkeypatch.setenv("INFOLD_DATABASE", "sqlite:///third.db")
     assert "no database at third.db" in run("chats")[2]
+
+
+def test_every_command_takes_a_settings_file(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "infold.toml").write_text("this is for somebody else")
+    (tmp_path / "ours.toml").write_text("database = 'sqlite:///ours.db'")
+    assert run("add", "trip", "hello", "--config", "ours.toml")[0] == 0
+    assert run("keys", "create", "--config", "ours.toml")[0] == 0
+    assert [row["id"] for row in json.loads(run("chats", "--json", "--config", "ours.toml")[1])] == ["trip"]
+    assert run("entities", "trip", "--config", "ours.toml")[0] == 0
+    assert "no database at other.db" in run("chats", "--config", "ours.toml", "-d", "other.db")[2]
+    assert "there is no settings file nobody.toml" in run("chats", "--config", "nobody.toml")[2]
+    for command in ("add", "context", "summary", "facts", "fold", "recall", "forget", "drift", "verify", "replay",
+                    "compact", "usage", "chats", "serve", "worker", "config", "doctor"):  # fmt: skip
+        assert "--config" in run(command, "--help")[1]
+
+
+def test_a_tenants_chats_are_seen_with_its_name(run: Run, tmp_path: Path) -> None:
+    with Memory(f"sqlite:///{tmp_path}/infold.db") as memory:
+        memory.tenant("acme").chat("trip", user="ann").add({"role": "user", "content": "My name is Ann."})
+    assert json.loads(run("chats", "--json")[1]) == []
+    assert [row["id"] for row in json.loads(run("chats", "--json", "--tenant", "acme")[1])] == ["trip"]
+    assert run("add", "trip", "I live in Uppsala.", "--tenant", "acme")[0] == 0
+    assert "Uppsala" in run("context", "trip", "Where?", "--tenant", "acme")[1]
+    assert "no chat 'trip'" in run("context", "trip", "Where?")[2]
+    assert "Uppsala" in run("recall", "Uppsala", "--user", "ann", "--tenant", "acme")[1]
+    assert run("facts", "--user", "ann", "--tenant", "acme")[0] == 0
+    assert "no user 'ann'" in run("facts", "--user", "ann")[2]
 
 
 def test_other_commands_use_the_files_model(run: Run, tmp_path: Path) -> None:
@@ -165,6 +193,17 @@ def test_doctor_only_looks_at_an_old_database(run: Run, tmp_path: Path) -> None:
     assert found["status"] == "warn"
     assert "has schema 0001; the next command that opens it" in found["detail"]
     assert (tmp_path / "infold.db").read_bytes() == before
+
+
+def test_doctor_only_looks_at_an_old_postgresql_database(run: Run, postgres_url: str) -> None:
+    version = "infold.alembic_version"
+    with psycopg.connect(postgres_url) as connection:
+        connection.execute(f"UPDATE {version} SET version_num = '0005'")
+    found = checks(run, "-d", postgres_url)["database"]
+    assert found["status"] == "warn"
+    assert "has schema 0005; the next command that opens it" in found["detail"]
+    with psycopg.connect(postgres_url) as connection:
+        assert connection.execute(f"SELECT version_num FROM {version}").fetchone() == ("0005",)
 
 
 def test_doctor_fails_on_a_foreign_or_unreachable_database(run: Run, tmp_path: Path) -> None:

@@ -169,7 +169,7 @@ def test_an_upstream_that_says_nothing_after_its_head_or_rubbish(tmp_path: Path)
                     )  # fmt: skip
 
                 problem(await ask(0), 504, "upstream_timeout")
-                problem(await ask(1), 502, "upstream_unreachable")
+                problem(await ask(1), 502, "upstream_broken")
                 problem(await ask(2), 502, "upstream_unreachable")
                 answer = await ask(3)
                 assert (answer.status_code, answer.content) == (200, b'{"choices')

@@ -78,6 +78,10 @@ class NewerDatabaseError(DatabaseError):
     """The database was written by a newer infold."""
 
 
+class OlderDatabaseError(DatabaseError):
+    """The database was written by an older infold, and was not to be changed."""
+
+
 class ReadOnlyDatabaseError(DatabaseError):
     """The database cannot be written to."""
 

@@ -15,7 +15,7 @@ from rich.text import Text
 from infold import __version__
 from infold.cli import checks, compacting, doctor, forgetting, knowing, recalling, replay, serving
 from infold.cli.keys import keys
-from infold.cli.options import ChatName, DatabaseUrl, Json, Models, existing, opened
+from infold.cli.options import ChatName, DatabaseUrl, Json, Models, OfTenant, SettingsFile, existing, opened
 from infold.cli.output import console, errors, fail, memory_text, print_json
 from infold.cli.transcript import read_transcript
 
@@ -50,13 +50,11 @@ def _version(value: bool) -> None:
 
 @app.callback()
 def _common(
-    context: typer.Context,
-    version: Annotated[  # noqa: ARG001  its callback has done it
+    version: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")
     ] = False,
 ) -> None:
     """Conversation memory for LLM chats: fits the window, loses nothing, shows its sources."""
-    serving.file_defaults(context)
 
 
 @app.command()
@@ -71,7 +69,9 @@ def add(
     system: Annotated[str | None, typer.Option(help="System prompt of the chat.")] = None,
     context_window: Annotated[int | None, typer.Option(help="Tokens the chat's model can read.")] = None,
     model: Models = None,
+    tenant: OfTenant = "",
     database: DatabaseUrl = "",
+    _config: SettingsFile = None,
     as_json: Json = False,
 ) -> None:
     """Add a message (or a file of messages) to a chat; the chat is created on first use."""
@@ -83,7 +83,7 @@ def add(
     else:
         text = sys.stdin.read() if content in (None, "-") else content
         messages = [{"role": role, "content": text, **({"id": id} if id else {})}]
-    with opened(database, create=True, model=model) as memory:
+    with opened(database, tenant=tenant, create=True, model=model) as memory:
         handle = memory.chat(chat, user=user, preset=preset, system=system, context_window=context_window)
         folds = len(handle.events())
         added = handle.add(messages, repair=file is not None)
@@ -106,11 +106,13 @@ def context(
     max_tokens: Annotated[int | None, typer.Option(help="Budget of the whole request.")] = None,
     explain: Annotated[bool, typer.Option("--explain", help="Show why each piece is there, and what is not.")] = False,
     text: Annotated[bool, typer.Option("--text", help="The plain prompt text instead of messages.")] = False,
+    tenant: OfTenant = "",
     database: DatabaseUrl = "",
+    _config: SettingsFile = None,
     as_json: Json = False,
 ) -> None:
     """Show the request infold would send next."""
-    with opened(database) as memory:
+    with opened(database, tenant=tenant) as memory:
         found = existing(memory, chat).context(query, max_tokens=max_tokens)
     if as_json:
         print_json(
@@ -138,9 +140,15 @@ def context(
 
 
 @app.command()
-def summary(chat: ChatName, database: DatabaseUrl = "", as_json: Json = False) -> None:
+def summary(
+    chat: ChatName,
+    tenant: OfTenant = "",
+    database: DatabaseUrl = "",
+    _config: SettingsFile = None,
+    as_json: Json = False,
+) -> None:
     """Show what a chat remembers, with the messages each line comes from."""
-    with opened(database) as memory:
+    with opened(database, tenant=tenant) as memory:
         state = existing(memory, chat).memory
     if as_json:
         items = [{"id": i.id, "section": i.section, "text": i.text, "sources": i.sources} for i in state.items]
@@ -152,9 +160,16 @@ def summary(chat: ChatName, database: DatabaseUrl = "", as_json: Json = False) -
 
 
 @app.command()
-def fold(chat: ChatName, model: Models = None, database: DatabaseUrl = "", as_json: Json = False) -> None:
+def fold(
+    chat: ChatName,
+    model: Models = None,
+    tenant: OfTenant = "",
+    database: DatabaseUrl = "",
+    _config: SettingsFile = None,
+    as_json: Json = False,
+) -> None:
     """Fold now all that the chat's policy lets go; with nothing to fold, memory is rewritten."""
-    with opened(database, model=model) as memory:
+    with opened(database, tenant=tenant, model=model) as memory:
         handle = existing(memory, chat)
         before = len(handle.events())
         folded = handle.fold()
@@ -176,9 +191,15 @@ def fold(chat: ChatName, model: Models = None, database: DatabaseUrl = "", as_js
 
 
 @app.command()
-def usage(chat: ChatName, database: DatabaseUrl = "", as_json: Json = False) -> None:
+def usage(
+    chat: ChatName,
+    tenant: OfTenant = "",
+    database: DatabaseUrl = "",
+    _config: SettingsFile = None,
+    as_json: Json = False,
+) -> None:
     """Show what folding a chat with models took: calls, tokens, cost."""
-    with opened(database) as memory:
+    with opened(database, tenant=tenant) as memory:
         found = existing(memory, chat).usage()
     if as_json:
         print_json({"chat": chat, "models": [asdict(used) for used in found.models], "cost": found.cost})
@@ -195,9 +216,11 @@ def usage(chat: ChatName, database: DatabaseUrl = "", as_json: Json = False) -> 
 
 
 @app.command()
-def chats(database: DatabaseUrl = "", as_json: Json = False) -> None:
+def chats(
+    tenant: OfTenant = "", database: DatabaseUrl = "", _config: SettingsFile = None, as_json: Json = False
+) -> None:
     """List the chats of a database."""
-    with opened(database) as memory:
+    with opened(database, tenant=tenant) as memory:
         found = memory.chats()
     if as_json:
         keys = ("id", "title", "user", "preset", "messages")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.text import Text
 
-from infold.cli.options import DatabaseUrl, Json, opened
+from infold.cli.options import DatabaseUrl, Json, SettingsFile, opened
 from infold.cli.output import console, print_json
 
 if TYPE_CHECKING:
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 def verify(
     database: DatabaseUrl = "",
+    _config: SettingsFile = None,
     repair: Annotated[
         bool, typer.Option("--repair", help="Make memory that is damaged again from the messages first.")
     ] = False,

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 from rich.text import Text
 
-from infold.cli.options import DatabaseUrl, Json, Models, opened
+from infold.cli.options import DatabaseUrl, Json, Models, OfTenant, SettingsFile, opened
 from infold.cli.output import UNCLEAN, console, errors, fail, print_json, working
 from infold.retention import ARCHIVE, REMOVE, Compaction
 
@@ -22,9 +22,10 @@ def compact(
     remove: Annotated[bool, typer.Option("--remove", help="Remove it for good instead of archiving it.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show what would be done.")] = False,
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
-    tenant: Annotated[str, typer.Option(help="Whose chats.", show_default=False)] = "",
+    tenant: OfTenant = "",
     model: Models = None,
     database: DatabaseUrl = "",
+    _config: SettingsFile = None,
     as_json: Json = False,
 ) -> None:
     """Archive what old messages said, or remove it, where memory covers them; hashes, memory and facts stay.
@@ -33,10 +34,9 @@ def compact(
     read stays.
     """
     mode = REMOVE if remove else ARCHIVE
-    with opened(database, model=model) as memory:
-        chats = memory.tenant(tenant)
+    with opened(database, tenant=tenant, model=model) as memory:
         with working("counting …"):
-            found = chats.compact(days, mode, dry_run=True)
+            found = memory.compact(days, mode, dry_run=True)
         asks = not (dry_run or yes) and found.messages > 0
         if asks and sys.stdin.isatty():
             errors.print(_told(found))
@@ -45,7 +45,7 @@ def compact(
             asks = False
         if not dry_run and not asks and found.messages:
             with working("compacting …"):
-                found = chats.compact(days, mode)
+                found = memory.compact(days, mode)
     if as_json:
         print_json(asdict(found))
         return

@@ -8,6 +8,7 @@ import platform
 import shutil
 import sqlite3
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from importlib.metadata import version
 from pathlib import Path
 
@@ -15,10 +16,10 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from infold.cli.options import Json, opened
+from infold.cli.options import Json
 from infold.cli.output import console, print_json
 from infold.cli.serving import Config, Database
-from infold.errors import ConfigError, InfoldError, NotFoundError, masked
+from infold.errors import ConfigError, InfoldError, NotFoundError, OlderDatabaseError, masked
 from infold.service.settings import ServiceSettings
 
 _STYLES = {"ok": "green", "warn": "yellow", "fail": "bold red"}
@@ -132,51 +133,24 @@ def _folder(url: str) -> Path | None:
 
 
 def _database(url: str) -> str:
+    from infold.audit import verify_all
+    from infold.ledger.database import Database
     from infold.ledger.schema import HEAD
 
-    shown = masked(url)
-    _look_at_schema(url)
     try:
-        memory = opened(url)
+        database = Database.open(url, create=False, migrate=False)  # a doctor only looks
+    except OlderDatabaseError as error:
+        raise _DoubtError(str(error)) from None
     except NotFoundError:
         if _folder(url) is None and not url.startswith("postgres"):
             raise
-        return f"{shown} is not there yet; the first message creates it"
-    with memory:
-        told = memory.database.backend.describe()
-        from infold.audit import verify_all
-
-        proof = verify_all(memory.database)
+        return f"{masked(url)} is not there yet; the first message creates it"
+    with closing(database):
+        told = database.backend.describe()
+        proof = verify_all(database)
     if not proof.ok:
         raise RuntimeError(str(proof))
-    return f"{memory.database.backend.name}: {told}, schema {HEAD}; {proof}"
-
-
-def _look_at_schema(url: str) -> None:
-    """A SQLite file of an earlier version is upgraded when it is opened: a doctor only looks."""
-    from infold.ledger.schema import HEAD
-    from infold.ledger.sqlite import APPLICATION_ID, parse_url
-
-    folder = _folder(url)
-    if folder is None:
-        return
-    path = folder / Path(parse_url(url)[0]).name
-    if not path.is_file():
-        return
-    try:
-        connection = sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True)
-        try:
-            if connection.execute("PRAGMA application_id").fetchone()[0] != APPLICATION_ID:
-                return
-            (revision,) = connection.execute("SELECT version_num FROM alembic_version").fetchone()
-        finally:
-            connection.close()
-    except sqlite3.Error:
-        return  # opening it says what is wrong with it
-    if revision < HEAD:
-        raise _DoubtError(
-            f"{path} has schema {revision}; the next command that opens it brings it to {HEAD}: back it up first"
-        )
+    return f"{database.backend.name}: {told}, schema {HEAD}; {proof}"
 
 
 def disk(folder: Path, free: int) -> str:

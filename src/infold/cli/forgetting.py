@@ -9,7 +9,19 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from infold.cli.options import ChatName, ChatOrUser, DatabaseUrl, Json, OfUser, chosen, existing, one_of, opened
+from infold.cli.options import (
+    ChatName,
+    ChatOrUser,
+    DatabaseUrl,
+    Json,
+    OfTenant,
+    OfUser,
+    SettingsFile,
+    chosen,
+    existing,
+    one_of,
+    opened,
+)
 from infold.cli.output import UNCLEAN, console, fail, print_json, working
 from infold.user import User
 
@@ -19,7 +31,9 @@ def forget(
     ids: Annotated[list[str] | None, typer.Argument(help="Ids of the messages to forget.", show_default=False)] = None,
     user: OfUser = None,
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    tenant: OfTenant = "",
     database: DatabaseUrl = "",
+    _config: SettingsFile = None,
     as_json: Json = False,
 ) -> None:
     """Forget messages of a chat, or a user with all chats: in the ledger and in everything made of them.
@@ -29,7 +43,7 @@ def forget(
     one_of(chat, user)
     if chat is not None and not ids:
         fail("name the messages to forget by their ids (infold recall QUERY --chat CHAT --json shows them)", 2)
-    with opened(database) as memory:
+    with opened(database, tenant=tenant) as memory:
         target = chosen(memory, chat, user)
         what = (
             f"the user {user} and all chats" if isinstance(target, User) else f"{len(ids or ())} of {chat}'s messages"
@@ -50,9 +64,15 @@ def forget(
         console.print(UNCLEAN)
 
 
-def drift(chat: ChatName, database: DatabaseUrl = "", as_json: Json = False) -> None:
+def drift(
+    chat: ChatName,
+    tenant: OfTenant = "",
+    database: DatabaseUrl = "",
+    _config: SettingsFile = None,
+    as_json: Json = False,
+) -> None:
     """Write every fold again from its messages and show how far what is remembered has moved; nothing is stored."""
-    with opened(database) as memory, working("writing again …"):
+    with opened(database, tenant=tenant) as memory, working("writing again …"):
         found = existing(memory, chat).drift()
     if as_json:
         print_json([asdict(one) for one in found])

@@ -8,7 +8,7 @@ import typer
 from rich.table import Column, Table
 from rich.text import Text
 
-from infold.cli.options import DatabaseUrl, Json, opened
+from infold.cli.options import DatabaseUrl, Json, SettingsFile, opened
 from infold.cli.output import console, moment, print_json
 
 keys = typer.Typer(name="keys", help="Keys of the service: make, list and revoke them.", no_args_is_help=True)
@@ -28,6 +28,7 @@ def create(
     ] = "write",
     name: Annotated[str, typer.Option(help="What it is for, as a note.")] = "",
     database: DatabaseUrl = "",
+    _config: SettingsFile = None,
     as_json: Json = False,
 ) -> None:
     """Make a key. It is shown this once: only its hash is stored."""
@@ -48,7 +49,7 @@ def create(
 
 
 @keys.command("list")
-def list_all(database: DatabaseUrl = "", as_json: Json = False) -> None:
+def list_all(database: DatabaseUrl = "", _config: SettingsFile = None, as_json: Json = False) -> None:
     """List the keys, revoked ones too; never the keys themselves."""
     from infold.service.keys import list_keys
 
@@ -80,6 +81,7 @@ def list_all(database: DatabaseUrl = "", as_json: Json = False) -> None:
 def revoke(
     id: Annotated[str, typer.Argument(help="Id of the key, as `infold keys list` shows it.", show_default=False)],
     database: DatabaseUrl = "",
+    _config: SettingsFile = None,
 ) -> None:
     """Let a key open nothing any more; running services notice within seconds."""
     from infold.service.keys import revoke_key

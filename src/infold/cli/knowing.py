@@ -11,7 +11,18 @@ from rich.text import Text
 from typer.core import TyperGroup
 
 from infold.chat import Chat
-from infold.cli.options import ChatOrUser, DatabaseUrl, Json, OfChat, OfUser, chosen, one_of, opened
+from infold.cli.options import (
+    ChatOrUser,
+    DatabaseUrl,
+    Json,
+    OfChat,
+    OfTenant,
+    OfUser,
+    SettingsFile,
+    chosen,
+    one_of,
+    opened,
+)
 from infold.cli.output import console, day, fail, moment, print_json, working
 from infold.entities import KINDS, STATUSES, Entity
 from infold.facts import Fact
@@ -25,12 +36,14 @@ def facts(
     chat: ChatOrUser = None,
     user: OfUser = None,
     every: Annotated[bool, typer.Option("--all", help="Also facts that others took the place of.")] = False,
+    tenant: OfTenant = "",
     database: DatabaseUrl = "",
+    _config: SettingsFile = None,
     as_json: Json = False,
 ) -> None:
     """Show what was stated and holds, with its sources: of a chat, or of a user over all chats."""
     one_of(chat, user)
-    with opened(database) as memory, working("reading …"):
+    with opened(database, tenant=tenant) as memory, working("reading …"):
         found = chosen(memory, chat, user).facts(all=every)
     if as_json:
         print_json([_fact(fact) for fact in found])
@@ -80,7 +93,9 @@ def list_entities(
     chat: ChatOrUser = None,
     user: OfUser = None,
     kind: Annotated[list[str] | None, typer.Option(help=f"Only this kind: {', '.join(KINDS)}.")] = None,
+    tenant: OfTenant = "",
     database: DatabaseUrl = "",
+    _config: SettingsFile = None,
     as_json: Json = False,
 ) -> None:
     """List entities, newest first; the word `list` may be left out."""
@@ -88,7 +103,7 @@ def list_entities(
     for wanted in kind or ():
         if wanted not in KINDS:
             fail(f"unknown kind {wanted!r}: use one of {', '.join(KINDS)}")
-    with opened(database) as memory, working("reading …"):
+    with opened(database, tenant=tenant) as memory, working("reading …"):
         every = chosen(memory, chat, user).entities
     found = [entity for entity in every if not kind or entity.kind in kind]
     if as_json:
@@ -127,12 +142,14 @@ def set_entity(
     due: Annotated[str, typer.Option(help="Date such as 2026-12-01.", show_default=False)] = "",
     owner: Annotated[str, typer.Option(help="Who has to do it.", show_default=False)] = "",
     link: Annotated[list[str] | None, typer.Option(help="Name of another entity; may be given again.")] = None,
+    tenant: OfTenant = "",
     database: DatabaseUrl = "",
+    _config: SettingsFile = None,
     as_json: Json = False,
 ) -> None:
     """Add an entity by hand, or change what is known of it. What is not given stays."""
     one_of(chat, user)
-    with opened(database) as memory:
+    with opened(database, tenant=tenant) as memory:
         place = chosen(memory, chat, user)
         entity = place.set_entity(kind, name, status=status, due=due, owner=owner, links=link or ())
         _show(place, entity, as_json)
@@ -143,12 +160,14 @@ def remove_entity(
     id: Annotated[str, typer.Argument(help="Id of the entity; `infold entities CHAT` shows it.", show_default=False)],
     chat: OfChat = None,
     user: OfUser = None,
+    tenant: OfTenant = "",
     database: DatabaseUrl = "",
+    _config: SettingsFile = None,
     as_json: Json = False,
 ) -> None:
     """Let an entity go: what was set by hand for it, and what chats say of it so far."""
     one_of(chat, user)
-    with opened(database) as memory:
+    with opened(database, tenant=tenant) as memory:
         chosen(memory, chat, user).remove_entity(id)
     if as_json:
         print_json({"removed": id})

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+import os
+from pathlib import Path
+from typing import Annotated, Any
 
 import typer
 
 from infold.chat import Chat
 from infold.cli.output import fail
 from infold.memory import Memory
+from infold.service.settings import FILE, ServiceSettings
 from infold.user import User
 
 DEFAULT_DATABASE = "sqlite:///infold.db"
@@ -18,6 +21,12 @@ ChatOrUser = Annotated[str | None, typer.Argument(metavar="CHAT", help="Id of th
 OfChat = Annotated[str | None, typer.Option("--chat", help="Id of the chat.", show_default=False)]
 OfUser = Annotated[
     str | None, typer.Option("--user", help="Name of a user: all chats of that user.", show_default=False)
+]
+OfTenant = Annotated[
+    str,
+    typer.Option(
+        "--tenant", help="Whose chats (default: those made without keys, or by keys without one).", show_default=False
+    ),
 ]
 DatabaseUrl = Annotated[
     str,
@@ -38,13 +47,35 @@ Models = Annotated[
         show_default=False,
     ),
 ]
+
+
+def _file_defaults(context: typer.Context, config: Path | None) -> Path | None:
+    """Let the settings file speak to a command, below its options and the environment."""
+    if config is None and not os.environ.get("INFOLD_CONFIG", "").strip() and not Path(FILE).is_file():
+        return config
+    settings = ServiceSettings.resolve(config=config)
+    found: dict[str, Any] = {"database": settings.database, "model": list(settings.model)}
+    context.default_map = {name: value for name, value in found.items() if settings.origin(name).startswith("file ")}
+    return config
+
+
+SettingsFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--config",
+        callback=_file_defaults,
+        is_eager=True,  # before the options that it has defaults for
+        help=f"Settings file that names the database (default: {FILE}, where there is one).",
+        show_default=False,
+    ),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
 
 
-def opened(database: str, *, create: bool = False, model: list[str] | None = None) -> Memory:
-    """The memory in a database; only commands that write create a missing one, or ask a model."""
+def opened(database: str, *, tenant: str = "", create: bool = False, model: list[str] | None = None) -> Memory:
+    """A tenant's memory in a database; only commands that write create a missing one, or ask a model."""
     named = [name if ":" in name or name == "local" else f"openai:{name}" for name in model or ()]
-    return Memory(database or DEFAULT_DATABASE, create=create, model=named)
+    return Memory(database or DEFAULT_DATABASE, create=create, model=named).tenant(tenant)
 
 
 def existing(memory: Memory, name: str) -> Chat:

@@ -11,7 +11,7 @@ import typer
 from rich.padding import Padding
 from rich.text import Text
 
-from infold.cli.options import DatabaseUrl, Json, OfChat, OfUser, chosen, opened
+from infold.cli.options import DatabaseUrl, Json, OfChat, OfTenant, OfUser, SettingsFile, chosen, opened
 from infold.cli.output import console, day, fail, moment, print_json, working
 from infold.recall.hits import KINDS, Hit
 from infold.user import User
@@ -29,14 +29,16 @@ def recall(
     ] = None,
     since: Annotated[str | None, typer.Option(help="Said on this date or later, such as 2026-05-01.")] = None,
     until: Annotated[str | None, typer.Option(help="Said on this date or earlier.")] = None,
+    tenant: OfTenant = "",
     database: DatabaseUrl = "",
+    _config: SettingsFile = None,
     as_json: Json = False,
 ) -> None:
     """Find what was said that answers a question: in a chat, with --user in all chats of a user, with both in one of them."""
     if chat is None and user is None:
         fail("give --chat ID or --user NAME", 2)
     first, end = _date(since, "--since"), _date(until, "--until", whole_day=True)
-    with opened(database) as memory:
+    with opened(database, tenant=tenant) as memory:
         place = chosen(memory, *((None, user) if user else (chat, None)))
         with working("searching …"):  # the first search loads the embedder, and indexes what is not indexed yet
             if isinstance(place, User):

@@ -18,7 +18,7 @@ from rich.text import Text
 
 from infold.audit import Proof
 from infold.chat import Chat
-from infold.cli.options import DEFAULT_DATABASE, DatabaseUrl, Json, Models, opened
+from infold.cli.options import DEFAULT_DATABASE, DatabaseUrl, Json, Models, SettingsFile, opened
 from infold.cli.output import console, day, errors, fail, memory_text, print_json
 from infold.cli.recalling import marked
 from infold.cli.transcript import read_transcript, split_system
@@ -58,6 +58,7 @@ def replay(
     fresh: Annotated[bool, typer.Option("--fresh", help="Delete the chat first if it exists.")] = False,
     model: Models = None,
     database: DatabaseUrl = "",
+    _config: SettingsFile = None,
     as_json: Json = False,
 ) -> None:
     """Put a transcript through infold: each fold as it happens, the memory at the end, and the proof."""

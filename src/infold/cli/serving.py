@@ -135,24 +135,6 @@ def config(file: Config = None, as_json: Json = False) -> None:
     console.print(table)
 
 
-def file_defaults(context: typer.Context) -> None:
-    """Let the settings file speak to the other commands too, below their options and the environment."""
-    if context.invoked_subcommand in ("serve", "worker", "config", "doctor"):  # they read it themselves
-        return
-    if not (os.environ.get("INFOLD_CONFIG", "").strip() or Path(FILE).is_file()):
-        return
-    settings = ServiceSettings.resolve()
-    found: dict[str, Any] = {"database": settings.database, "model": list(settings.model)}
-    said = {name: value for name, value in found.items() if settings.origin(name).startswith("file ")}
-    context.default_map = _everywhere(context.command, said)
-
-
-def _everywhere(command: Any, values: dict[str, Any]) -> dict[str, Any]:
-    """The same defaults for all commands below one, however deep."""
-    below: dict[str, Any] = getattr(command, "commands", {})
-    return {**values, **{name: _everywhere(one, values) for name, one in below.items()}}
-
-
 def _has_keys(settings: ServiceSettings) -> bool:
     """Whether anybody needs a key; makes the database, or brings it to the newest schema, on the way."""
     from infold.ledger import service

@@ -55,9 +55,9 @@ class Database:
         self.tenant = tenant
 
     @classmethod
-    def open(cls, url: str, *, create: bool = True) -> Database:
-        """Open or create the database that a URL names."""
-        return cls(_open(url, create))
+    def open(cls, url: str, *, create: bool = True, migrate: bool = True) -> Database:
+        """Open or create the database that a URL names. Without `migrate`, that of an older infold is refused."""
+        return cls(_open(url, create, migrate))
 
     def of(self, tenant: str) -> Database:
         """The same database as another tenant sees it."""
@@ -83,13 +83,13 @@ class Database:
         self.backend.close()
 
 
-def _open(url: str, create: bool) -> Backend:
+def _open(url: str, create: bool, migrate: bool) -> Backend:
     if is_postgres(url):
         try:
             from infold.ledger.postgres import Postgres
         except ModuleNotFoundError as error:
             raise ConfigError(f"PostgreSQL needs the package {error.name}: pip install 'infold[postgres]'") from error
-        return Postgres(url, create=create)
+        return Postgres(url, create=create, migrate=migrate)
     from infold.ledger.sqlite import Sqlite
 
-    return Sqlite(url, create=create)
+    return Sqlite(url, create=create, migrate=migrate)

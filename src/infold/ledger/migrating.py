@@ -7,13 +7,24 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from infold.errors import NewerDatabaseError, OlderDatabaseError
+from infold.ledger.schema import HEAD
+
 MIGRATIONS = Path(__file__).parent / "migrations"
 _MIGRATING = threading.Lock()
 
 
-def is_known(revision: str) -> bool:
-    """Whether this infold has the migration."""
-    return any(MIGRATIONS.glob(f"versions/{revision}_*.py"))
+def age(name: str, revision: str, migrate: bool) -> str:
+    """ "current" or "old", of a database with this schema; one that cannot be opened, or not without `migrate`, raises."""
+    if revision == HEAD:
+        return "current"
+    if not any(MIGRATIONS.glob(f"versions/{revision}_*.py")):
+        raise NewerDatabaseError(f"{name} was written by a newer infold (schema {revision}); upgrade infold")
+    if not migrate:
+        raise OlderDatabaseError(
+            f"{name} has schema {revision}; the next command that opens it brings it to {HEAD}: back it up first"
+        )
+    return "old"
 
 
 def upgrade(dialect: str, connection: Any) -> None:

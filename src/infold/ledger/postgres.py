@@ -21,14 +21,12 @@ from infold.errors import (
     DatabaseError,
     DatabaseFullError,
     ForeignDatabaseError,
-    NewerDatabaseError,
     NotFoundError,
     ReadOnlyDatabaseError,
     masked,
 )
-from infold.ledger.migrating import is_known, upgrade
+from infold.ledger.migrating import age, upgrade
 from infold.ledger.query import Cursor, Query
-from infold.ledger.schema import HEAD
 
 if TYPE_CHECKING:
     from pgqueuer.adapters.persistence.qb import QueryQueueBuilder
@@ -79,13 +77,13 @@ class Postgres:
     read_only = False
     nominates = True
 
-    def __init__(self, url: str, *, create: bool = True) -> None:
+    def __init__(self, url: str, *, create: bool = True, migrate: bool = True) -> None:
         self.name = masked(url).partition("?")[0]
         self.url = url
         self.closed = False
         self._closing = threading.Lock()
         try:
-            _prepare(url, self.name, create)
+            _prepare(url, self.name, create, migrate)
         except psycopg.Error as error:
             raise clear_error(error, self.name) from error
         self._pool: ConnectionPool[PostgresConnection] = ConnectionPool(
@@ -228,7 +226,7 @@ def _settings() -> dict[str, Any]:
     }
 
 
-def _prepare(url: str, name: str, create: bool) -> None:
+def _prepare(url: str, name: str, create: bool, migrate: bool) -> None:
     """Bring the schema to HEAD; of several processes that start at once, one does, and the others find it done."""
     if _is_ambiguous(url):
         raise _no_address(name)
@@ -237,7 +235,7 @@ def _prepare(url: str, name: str, create: bool) -> None:
     except psycopg.ProgrammingError:  # it quotes parts of the address, maybe of the password
         raise _no_address(name) from None
     with connection:
-        state = _state(connection, name)
+        state = _state(connection, name, migrate)
         if state == "current":
             return
         if state == "new" and not create:
@@ -252,7 +250,7 @@ def _prepare(url: str, name: str, create: bool) -> None:
         connection.execute("COMMIT")
 
 
-def _state(connection: PostgresConnection, name: str) -> str:
+def _state(connection: PostgresConnection, name: str, migrate: bool = True) -> str:
     """ "current", "old" (an earlier infold's) or "new" (none yet); other people's tables raise."""
     tables = connection.execute("SELECT tablename FROM pg_tables WHERE schemaname = %s", [SCHEMA]).fetchall()
     if not tables:
@@ -260,12 +258,7 @@ def _state(connection: PostgresConnection, name: str) -> str:
     if ("alembic_version",) not in tables:
         raise ForeignDatabaseError(f"the schema {SCHEMA!r} of {name} belongs to another program; use another database")
     found = connection.execute(f"SELECT version_num FROM {SCHEMA}.alembic_version").fetchone()  # noqa: S608  our own name
-    revision = found[0] if found else ""
-    if revision == HEAD:
-        return "current"
-    if not is_known(revision):
-        raise NewerDatabaseError(f"{name} was written by a newer infold (schema {revision}); upgrade infold")
-    return "old"
+    return age(name, found[0] if found else "", migrate)
 
 
 def _is_ambiguous(url: str) -> bool:

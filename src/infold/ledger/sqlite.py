@@ -18,14 +18,12 @@ from infold.errors import (
     DatabaseError,
     DatabaseFullError,
     ForeignDatabaseError,
-    NewerDatabaseError,
     NotFoundError,
     ReadOnlyDatabaseError,
 )
 from infold.ledger import full_text
-from infold.ledger.migrating import is_known, upgrade
+from infold.ledger.migrating import age, upgrade
 from infold.ledger.query import Cursor, Query
-from infold.ledger.schema import HEAD
 
 APPLICATION_ID = 0x1F01D  # in the file's header: this is an infold database
 BUSY_TIMEOUT = 30.0  # seconds to wait for another writer
@@ -72,7 +70,7 @@ class SqliteConnection(sqlite3.Connection):
 class Sqlite:
     """One SQLite file, one connection, one writer at a time."""
 
-    def __init__(self, url: str, *, create: bool = True) -> None:
+    def __init__(self, url: str, *, create: bool = True, migrate: bool = True) -> None:
         self.path, self.options = parse_url(url)
         self.name = self.path
         self._target = "" if self.path == ":memory:" else f"file:{quote(str(Path(self.path).absolute()))}"
@@ -83,7 +81,7 @@ class Sqlite:
         try:
             self.connection = self._open(create)
             try:
-                self._prepare()
+                self._prepare(migrate)
             except BaseException:
                 self.connection.close()
                 raise
@@ -110,12 +108,12 @@ class Sqlite:
             factory=SqliteConnection,
         )  # fmt: skip
 
-    def _prepare(self) -> None:
+    def _prepare(self, migrate: bool) -> None:
         connection = self.connection
         # Look before changing anything: a foreign file stays as it is.
         connection.execute("BEGIN")
         try:
-            state = self._state()
+            state = self._state(migrate)
         finally:
             connection.execute("ROLLBACK")
         if state != "current":
@@ -134,7 +132,7 @@ class Sqlite:
         """Whether there is full text: a few builds of SQLite have no FTS5."""
         return self.connection.full_text
 
-    def _state(self) -> str:
+    def _state(self, migrate: bool = True) -> str:
         """ "current", "old" (an earlier infold's) or "new" (empty); other people's files raise."""
         connection = self.connection
         owner = connection.execute("PRAGMA application_id").fetchone()[0]
@@ -144,11 +142,7 @@ class Sqlite:
                 raise ForeignDatabaseError(f"{self.path} is a SQLite database of another program; choose another path")
             return "new"
         revision = connection.execute("SELECT version_num FROM alembic_version").fetchone()[0]
-        if revision == HEAD:
-            return "current"
-        if not is_known(revision):
-            raise NewerDatabaseError(f"{self.path} was written by a newer infold (schema {revision}); upgrade infold")
-        return "old"
+        return age(self.path, revision, migrate)
 
     def _migrate(self) -> None:
         """Bring the file to HEAD in one transaction; a process that comes second finds it done."""

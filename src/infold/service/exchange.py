@@ -90,6 +90,10 @@ class Exchange:
         except TimeoutError:
             self._metrics.upstream_error(self._name, "timeout")
             raise _late() from None
+        except aiohttp.ClientResponseError as error:
+            self._metrics.upstream_error(self._name, "broken")
+            told = f"the upstream's answer is no HTTP ({type(error).__name__})"
+            raise Problem(502, "upstream_broken", told) from None
         except (aiohttp.ClientError, OSError) as error:
             self._metrics.upstream_error(self._name, "unreachable")
             raise Problem(

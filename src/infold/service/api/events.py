@@ -64,6 +64,8 @@ async def stream_events(
         raise Problem(400, "bad_event_id", "Last-Event-ID is the id of an event of this chat, or 0")
     newest = await desk.with_chat(chat_id, _newest)
     after = newest if last_event_id is None else int(last_event_id)
+    if after > newest:  # of an earlier chat of this name: SQLite counts from where it was again
+        after = 0
     return _Stream(desk, chat_id, after)
 
 
