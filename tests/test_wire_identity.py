@@ -18,6 +18,7 @@ from pydantic import TypeAdapter
 
 from infold import Memory, formats
 from infold.messages import Message
+from infold.redaction import redacted
 from infold.service.wire import APIS, identity, prefixes, silent
 from tests import wire_streams as w
 from tests.wire_streams import Wire, chat_call, sse
@@ -25,10 +26,15 @@ from tests.wire_streams import Wire, chat_call, sse
 _EVENT: TypeAdapter[Any] = TypeAdapter(RawMessageStreamEvent)
 
 
+def known(message: Message) -> bytes:
+    """What tells that two messages are the same, also once one of them is forgotten."""
+    return identity(message) + identity(redacted(message))
+
+
 def ids(api: str, messages: list[Any]) -> list[bytes]:
     """Identities of what a client sends."""
     key = "input" if api == "responses" else "messages"
-    return [identity(m) for m in APIS[api].read({key: messages}).messages if not silent(m)]
+    return [known(m) for m in APIS[api].read({key: messages}).messages if not silent(m)]
 
 
 def stored(api: str, events: list[Any]) -> list[bytes]:
@@ -41,7 +47,7 @@ def stored(api: str, events: list[Any]) -> list[bytes]:
         chat = memory.chat("a")
         chat.add({"role": "user", "content": "hello"})
         chat.add([*reply.parsed], model_variant=reply.model)
-        return [identity(m) for m in chat.messages()[1:] if not silent(m)]
+        return [known(m) for m in chat.messages()[1:] if not silent(m)]
 
 
 def dumps(model: Any) -> list[Wire]:
@@ -90,7 +96,7 @@ def test_a_whole_chat_answer_is_the_same_as_the_streamed_one() -> None:
     }
     reply = APIS["chat"].replies(json.dumps(answer).encode(), 200, "application/json")
     assert reply
-    assert [*map(identity, reply.parsed)] == stored("chat", w.CHAT_CALLS)
+    assert [*map(known, reply.parsed)] == stored("chat", w.CHAT_CALLS)
     for sent in dumps(ChatCompletion.model_validate(answer).choices[0].message):
         assert ids("chat", [sent]) == stored("chat", w.CHAT_CALLS)
 
@@ -137,7 +143,7 @@ def test_an_anthropic_reply_comes_back_from_the_sdk() -> None:
 
 
 def of(value: Wire) -> list[bytes]:
-    return [identity(message) for message in formats.parse(value)]
+    return [known(message) for message in formats.parse(value)]
 
 
 IMAGE = {"type": "image_url", "image_url": {"url": "https://example.org/a.png"}}
@@ -213,8 +219,8 @@ def test_another(one: Wire, other: Wire) -> None:
 
 def test_what_is_known_about_a_message_does_not_count() -> None:
     value = {"role": "user", "content": "a"}
-    known = formats.parse(value, id="x", created_at=5, model_variant="m")
-    assert [*map(identity, known)] == of(value)
+    told = formats.parse(value, id="x", created_at=5, model_variant="m")
+    assert [*map(known, told)] == of(value)
     assert identity(known[0].stored("y", 7, 9, 3)) == of(value)[0]
 
 

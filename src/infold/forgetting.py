@@ -13,7 +13,7 @@ from infold.failpoints import reach
 from infold.folding.evidence import forget_evidence
 from infold.folding.gate import forget_bases
 from infold.folding.once import Once
-from infold.ledger import derived, erasure, fold_rows, journal, store
+from infold.ledger import derived, erasure, fold_rows, journal, prefixes, store
 from infold.ledger.query import Connection
 from infold.ledger.rows import ChatRow, Event
 from infold.messages import Message
@@ -136,6 +136,7 @@ def _forget(memory: Memory, connection: Connection, state: State, gone: Sequence
         _, damaged = derived.facts_of_chat(connection, key)
         if damaged:  # nobody knows whose words they hold
             repair(connection, damaged)
+    prefixes.note_forgotten(connection, key)
     store.delete_prefixes_after(connection, key, min(seqs) - 1)
     erasure.delete_answers(connection)
     store.bump(connection, key)

@@ -30,6 +30,12 @@ def redacted(message: Message) -> Message:
     return replace(bare, tokens=message_tokens(bare))
 
 
+def is_redacted(message: Message) -> bool:
+    """Whether nothing is left of what a message said."""
+    left = message.content == FORGOTTEN or (message.content is None and message.item is not None)
+    return left and redacted(message) == message
+
+
 def _structure(message: Message) -> dict[str, Any]:
     """What a format needs to write the message among its neighbours: no words."""
     if message.item is not None and message.role in ("assistant", "tool"):

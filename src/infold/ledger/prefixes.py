@@ -26,6 +26,7 @@ from infold.ledger.store import inserting
 P = bindparam
 
 _FOLLOWS = b"follows its model"
+_FORGOTTEN = b"forgotten"
 
 _insert = inserting(prefixes)
 _delete = Query(
@@ -64,6 +65,12 @@ _latest = Query(
     )
     .order_by(messages.c.key.desc().nulls_last())
     .limit(P("most"))
+)
+_scopes = Query(
+    select(prefixes.c.scope)
+    .where(prefixes.c.chat == P("of"), prefixes.c.scope != "")
+    .distinct()
+    .order_by(prefixes.c.scope)
 )
 _newest = Query(
     select(prefixes.c.seq, prefixes.c.digest)
@@ -109,6 +116,17 @@ def follows_model(connection: Connection, key: int) -> bool:
 def latest(connection: Connection, key: int, scope: str, digest: bytes, most: int) -> list[Found]:
     """A chat and those where a digest is known, by their last message, the newest first."""
     return [Found(*row) for row in _latest(connection, of=key, scope=scope, digest=digest, most=most)]
+
+
+def note_forgotten(connection: Connection, key: int) -> None:
+    """Note that a chat has messages that nothing is left of: clients that still have them are known by the others."""
+    for (scope,) in _scopes(connection, of=key).fetchall():
+        put(connection, key, scope, _FORGOTTEN, 0)
+
+
+def forgotten(connection: Connection, scope: str, most: int) -> list[Found]:
+    """The chats of a scope of which that is noted, by their last message, the newest first."""
+    return latest(connection, 0, scope, _FORGOTTEN, most)
 
 
 def newest(connection: Connection, key: int, scope: str, upto: int) -> tuple[int, bytes]:

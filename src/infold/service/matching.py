@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from infold.ledger import prefixes as known
 from infold.ledger import store
+from infold.redaction import is_redacted, redacted
 from infold.service.wire import START, identity, prefixes, silent
 
 if TYPE_CHECKING:
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
 
 _MOST_PART = 1000  # messages at the end of a chat among which a request may begin
 _MOST_CUT = 4  # replies in a row that were cut
+_MOST_FORGOTTEN = 8  # chats with forgotten messages in which a request that nobody knows is looked for
+_TELLING = 48  # characters that such a chat and the request must have in common
 _AHEAD = 16  # silent messages that the ledger may have beyond what a client sends
 
 
@@ -35,6 +38,10 @@ class Match:
     """Whether the chat has nothing beyond."""
     digest: bytes = b""
     """Of those messages of the request, where they are all that the chat has so far."""
+    forgotten: bool = False
+    """Whether the chat has forgotten some of them."""
+    common: int = 0
+    """Characters of what was compared and is the same."""
 
 
 def response(id: str) -> bytes:
@@ -61,7 +68,14 @@ def matches(connection: Connection, scope: str, messages: Sequence[Message]) -> 
         while sent < len(messages) and silent(messages[sent]):
             sent += 1
         best = [compared(connection, at, messages, sent) for at in found]
-    return [replace(match, digest=digests[match.sent - 1]) for match in best]
+    elif replies and not best:
+        some = known.forgotten(connection, scope, _MOST_FORGOTTEN)
+        begun = [compared(connection, at._replace(seq=0), messages, 0) for at in some]
+        best = [match for match in begun if match.forgotten and match.common >= _TELLING and match.sent > replies[0]][
+            :1
+        ]
+    # What was forgotten must leave no digest.
+    return [match if match.forgotten else replace(match, digest=digests[match.sent - 1]) for match in best]
 
 
 def longest(connection: Connection, scope: str, digests: Sequence[bytes]) -> tuple[int, list[known.Found]]:
@@ -121,10 +135,11 @@ def _overlapping(connection: Connection, chat: known.Found, far: int, messages: 
     stored = [one for one in store.messages_between(connection, chat.key, first, chat.last) if not silent(one)]
     places = [at for at, message in enumerate(messages) if not silent(message)]
     ours, theirs = [identity(one) for one in stored], [identity(messages[at]) for at in places]
+    forgetful = any(map(is_redacted, stored))
+    bare = [identity(redacted(messages[at])) for at in places] if forgetful else theirs
     best: Match | None = None
     for start in range(len(ours)):
-        pairs = zip(ours[start:], theirs, strict=False)
-        same = next((at for at, (our, their) in enumerate(pairs) if our != their), min(len(ours) - start, len(theirs)))
+        same = _same(ours[start:], theirs, bare)
         end = start + same
         ends = end == len(ours)
         # One message may well be said twice; with a reply to it, hardly.
@@ -137,6 +152,19 @@ def _overlapping(connection: Connection, chat: known.Found, far: int, messages: 
     return best
 
 
+def _same(ours: Sequence[bytes], theirs: Sequence[bytes], bare: Sequence[bytes]) -> int:
+    """How many messages are the same from the first on; forgotten ones count, as what is left of theirs, where a later one
+    tells."""
+    sure = at = 0
+    for our, their, left in zip(ours, theirs, bare, strict=False):
+        if our == their:
+            sure = at + 1
+        elif our != left:
+            return sure
+        at += 1
+    return at if sure and at == len(ours) < len(theirs) else sure
+
+
 def position(connection: Connection, chat: Chat, seq: int) -> known.Found:
     """A position of a chat as it is now."""
     row = store.chat_by_key(connection, chat.key)
@@ -144,19 +172,32 @@ def position(connection: Connection, chat: Chat, seq: int) -> known.Found:
 
 
 def compared(connection: Connection, start: known.Found, messages: Sequence[Message], sent: int) -> Match:
-    """Go on comparing after a position that both have."""
+    """Go on comparing after a position that both have. What the chat has forgotten is taken for the client's message if what
+    follows is the same in both."""
     key, seq, id, last = start
+    sure: Match | None = None  # before messages of which only what follows can tell
+    forgotten, common = False, 0
+
+    def here(ends: bool) -> Match:
+        return Match(key, id, seq, sent, ends, forgotten=forgotten, common=common)
+
     while True:
         upto = min(last, seq + len(messages) - sent + _AHEAD)
         stored = store.messages_between(connection, key, seq + 1, upto) if seq < last else []
         if not stored:
-            return Match(key, id, seq, sent, True)
+            return sure if sure and (sent == len(messages) or not sure.sent) else here(True)
         for message in stored:
             if not silent(message):
                 while sent < len(messages) and silent(messages[sent]):
                     sent += 1
-                if sent == len(messages) or identity(message) != identity(messages[sent]):
-                    return Match(key, id, seq, sent, False)
+                if sent == len(messages):
+                    return sure or here(False)
+                if identity(message) == identity(messages[sent]):
+                    sure, common = None, common + len(message.text)
+                elif is_redacted(message) and identity(message) == identity(redacted(messages[sent])):
+                    sure, forgotten = sure or here(False), True
+                else:
+                    return sure or here(False)
                 sent += 1
             seq = message.seq
 
