@@ -221,7 +221,7 @@ def test_what_is_known_about_a_message_does_not_count() -> None:
     value = {"role": "user", "content": "a"}
     told = formats.parse(value, id="x", created_at=5, model_variant="m")
     assert [*map(known, told)] == of(value)
-    assert identity(known[0].stored("y", 7, 9, 3)) == of(value)[0]
+    assert known(told[0].stored("y", 7, 9, 3)) == of(value)[0]
 
 
 def test_values_nested_deeply_have_an_identity() -> None:
