@@ -143,6 +143,24 @@ def test_facts_and_entities(api: Client) -> None:
     problem(api.get("/v1/users/a%00b/facts"), 404, "user_not_found")
 
 
+def test_pages_of_entities_skip_none_that_stays(api: Client) -> None:
+    """Whoever removes what a page shows gets all others all the same."""
+    path = "/v1/users/pager/entities"
+    names = {f"Task number {number}" for number in range(7)}
+    for name in sorted(names):
+        got(api.put(path, json={"kind": "task", "name": name}))
+    seen: list[str] = []
+    cursor: dict[str, str] = {}
+    for _ in range(4):
+        told = got(api.get(path, params={"limit": "2", **cursor}))
+        seen += [entity["name"] for entity in told["items"]]
+        for entity in told["items"]:
+            assert api.delete(f"{path}/{entity['id']}").status_code == 204
+        cursor = {"cursor": told["next_cursor"]}
+    assert cursor == {"cursor": None}
+    assert (len(seen), set(seen)) == (7, names)
+
+
 @pytest.mark.parametrize("path", ["/v1/chats/other", "/v1/users/carl"])
 def test_entities_are_set_and_removed(api: Client, path: str) -> None:
     given = {"kind": "task", "name": "Call the bank", "due": "2026-12-01", "owner": "Ann", "links": ["Anna"]}

@@ -95,21 +95,24 @@ def _json(value: Any) -> bytes:
 # Pages -------------------------------------------------------------------------------------------------
 
 
-def cursor_of(what: str, position: int) -> str:
-    """A position in a list, as a text that fits no other list."""
-    text = str(position).encode()
+def cursor_of(what: str, position: int, id: str = "") -> str:
+    """A position in a list, with an id where several have the same, as a text that fits no other list."""
+    text = f"{position} {id}".encode()
     return urlsafe_b64encode(_check(what, text) + text).decode().rstrip("=")
 
 
 def position_of(what: str, cursor: str | None) -> int | None:
     """The position that a cursor names; None without one."""
-    if cursor is None:
-        return None
+    return None if cursor is None else _place_of(what, cursor)[0]
+
+
+def _place_of(what: str, cursor: str) -> tuple[int, str]:
     try:
         raw = urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4))
         check, text = raw[:_CHECK], raw[_CHECK:]
-        if check == _check(what, text) and text.isdigit() and len(text) <= _DIGITS:
-            return int(text)
+        position, _, id = text.partition(b" ")
+        if check == _check(what, text) and position.isdigit() and len(position) <= _DIGITS:
+            return int(position), id.decode()
     except (ValueError, binascii.Error):
         pass
     raise Problem(400, "bad_cursor", "this cursor belongs to no page of this list; begin without one")
@@ -128,6 +131,16 @@ def listed(what: str, every: Sequence[Any], cursor: str | None, limit: int) -> d
     first = position_of(what, cursor) or 0
     end = first + limit
     return page(every[first:end], cursor_of(what, end) if end < len(every) else None)
+
+
+def newest_first(what: str, every: Sequence[dict[str, Any]], cursor: str | None, limit: int) -> dict[str, Any]:
+    """The same of entities, which come and go meanwhile: a page begins after the last one shown, be that there or not."""
+    if cursor is not None:
+        at, id = _place_of(what, cursor)
+        every = [one for one in every if (-one["last_at"], one["id"]) > (-at, id)]
+    shown = every[:limit]
+    more = cursor_of(what, shown[-1]["last_at"], shown[-1]["id"]) if len(every) > limit else None
+    return page(shown, more)
 
 
 def page(items: Sequence[Any], next_cursor: str | None = None) -> dict[str, Any]:

@@ -25,6 +25,7 @@ from infold.service.api.common import (
     Writes,
     answer,
     listed,
+    newest_first,
     no_content,
     page,
     router,
@@ -52,7 +53,7 @@ async def chat_facts(
 async def chat_entities(chat_id: ChatId, desk: Reads, cursor: Cursor = None, limit: Limit = 100) -> Response:
     """Tasks, goals, problems, people, projects and files, newest first: of the chat's user, or of the chat."""
     found = await desk.with_chat(chat_id, _entities)
-    return answer(listed(f"entities {chat_id}", found, cursor, limit))
+    return answer(newest_first(f"entities {chat_id}", found, cursor, limit))
 
 
 @routes.put("/v1/chats/{chat_id:id}/entities", response_model=answers.Entity)
@@ -81,7 +82,7 @@ async def user_facts(
 async def user_entities(user: UserName, desk: Reads, cursor: Cursor = None, limit: Limit = 100) -> Response:
     """Tasks, goals, problems, people, projects and files of a user, newest first."""
     found = await _with_user(desk, user, _entities)
-    return answer(listed(f"user entities {user}", found, cursor, limit))
+    return answer(newest_first(f"user entities {user}", found, cursor, limit))
 
 
 @routes.put("/v1/users/{user:id}/entities", response_model=answers.Entity)
