@@ -19,7 +19,7 @@ from infold.ledger.rows import ChatRow, Event
 from infold.messages import Message
 from infold.noting import renote_after, repair
 from infold.quiet import quiet
-from infold.redaction import all_text, quotes, redacted, without_quotations
+from infold.redaction import all_text, quotes, redacted, trace, without_quotations
 from infold.refolding import first_that_read, refold
 
 if TYPE_CHECKING:
@@ -136,8 +136,7 @@ def _forget(memory: Memory, connection: Connection, state: State, gone: Sequence
         _, damaged = derived.facts_of_chat(connection, key)
         if damaged:  # nobody knows whose words they hold
             repair(connection, damaged)
-    prefixes.note_forgotten(connection, key)
-    store.delete_prefixes_after(connection, key, min(seqs) - 1)
+    prefixes.forget(connection, key, {message.seq: trace(message) for message in gone})
     erasure.delete_answers(connection)
     store.bump(connection, key)
     derived.next_epoch(connection, key)

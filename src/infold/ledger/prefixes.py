@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from sqlalchemy import Table, and_, bindparam, delete, insert, or_, select
+from sqlalchemy import Table, and_, bindparam, delete, insert, select
 
 from infold.ledger import passages
 from infold.ledger.query import Connection, Query
@@ -41,7 +42,8 @@ _found = Query(
         prefixes.c.scope == P("scope"),
         prefixes.c.digest == P("digest"),
     )
-    .order_by(prefixes.c.chat)
+    # However many begin alike, one that ends here is among those that are looked at.
+    .order_by((chats.c.last_seq == prefixes.c.seq).desc(), prefixes.c.chat)
     .limit(P("most"))
 )
 _is_there = Query(
@@ -54,13 +56,10 @@ _latest = Query(
     .join(messages, and_(messages.c.chat == chats.c.key, messages.c.seq == chats.c.last_seq), isouter=True)
     .where(
         chats.c.tenant == P("tenant"),
-        or_(
-            chats.c.key == P("of"),
-            chats.c.key.in_(
-                select(prefixes.c.chat).where(
-                    prefixes.c.tenant == P("tenant"), prefixes.c.scope == P("scope"), prefixes.c.digest == P("digest")
-                )
-            ),
+        chats.c.key.in_(
+            select(prefixes.c.chat).where(
+                prefixes.c.tenant == P("tenant"), prefixes.c.scope == P("scope"), prefixes.c.digest == P("digest")
+            )
         ),
     )
     .order_by(messages.c.key.desc().nulls_last())
@@ -71,6 +70,12 @@ _scopes = Query(
     .where(prefixes.c.chat == P("of"), prefixes.c.scope != "")
     .distinct()
     .order_by(prefixes.c.scope)
+)
+_forget = Query(delete(prefixes).where(prefixes.c.chat == P("of"), prefixes.c.scope != "", prefixes.c.seq > P("after")))
+_traces = Query(
+    select(prefixes.c.seq, prefixes.c.digest).where(
+        prefixes.c.chat == P("of"), prefixes.c.scope == "", prefixes.c.seq.between(P("first"), P("last"))
+    )
 )
 _newest = Query(
     select(prefixes.c.seq, prefixes.c.digest)
@@ -113,20 +118,30 @@ def follows_model(connection: Connection, key: int) -> bool:
     return _is_there(connection, of=key, scope="", digest=_FOLLOWS).fetchone() is not None
 
 
-def latest(connection: Connection, key: int, scope: str, digest: bytes, most: int) -> list[Found]:
-    """A chat and those where a digest is known, by their last message, the newest first."""
-    return [Found(*row) for row in _latest(connection, of=key, scope=scope, digest=digest, most=most)]
+def latest(connection: Connection, scope: str, digest: bytes, most: int) -> list[Found]:
+    """The chats where a digest is known, by their last message, the newest first."""
+    return [Found(*row) for row in _latest(connection, scope=scope, digest=digest, most=most)]
 
 
-def note_forgotten(connection: Connection, key: int) -> None:
-    """Note that a chat has messages that nothing is left of: clients that still have them are known by the others."""
-    for (scope,) in _scopes(connection, of=key).fetchall():
+def forget(connection: Connection, key: int, traces: Mapping[int, int]) -> None:
+    """Let go of the digests that cover these positions; of each a byte is kept, by which it is known when it comes again."""
+    scopes = [scope for (scope,) in _scopes(connection, of=key)]
+    _forget(connection, of=key, after=min(traces) - 1)
+    for scope in scopes:
         put(connection, key, scope, _FORGOTTEN, 0)
+    for seq, trace in sorted(traces.items()):
+        put(connection, key, "", _FORGOTTEN + seq.to_bytes(8, "big") + bytes([trace]), seq)
 
 
 def forgotten(connection: Connection, scope: str, most: int) -> list[Found]:
-    """The chats of a scope of which that is noted, by their last message, the newest first."""
-    return latest(connection, 0, scope, _FORGOTTEN, most)
+    """The chats of a scope that have forgotten something, by their last message, the newest first."""
+    return latest(connection, scope, _FORGOTTEN, most)
+
+
+def traces(connection: Connection, key: int, seqs: Sequence[int]) -> dict[int, int]:
+    """The bytes that are kept of forgotten messages, by their positions."""
+    found = _traces(connection, of=key, first=min(seqs), last=max(seqs)).fetchall()
+    return {seq: bytes(digest)[-1] for seq, digest in found if bytes(digest).startswith(_FORGOTTEN)}
 
 
 def newest(connection: Connection, key: int, scope: str, upto: int) -> tuple[int, bytes]:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 from infold.ledger import prefixes as known
 from infold.ledger import store
-from infold.redaction import is_redacted, redacted
+from infold.marks import REMOVED, UNREADABLE
+from infold.redaction import is_redacted, redacted, trace
 from infold.service.wire import START, identity, prefixes, silent
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 _MOST_PART = 1000  # messages at the end of a chat among which a request may begin
 _MOST_CUT = 4  # replies in a row that were cut
-_MOST_FORGOTTEN = 8  # chats with forgotten messages in which a request that nobody knows is looked for
+_MOST_FORGETFUL = 8  # chats with forgotten messages in which a request that nobody knows is looked for
 _TELLING = 48  # characters that such a chat and the request must have in common
 _AHEAD = 16  # silent messages that the ledger may have beyond what a client sends
 
@@ -36,12 +37,16 @@ class Match:
     """Messages of the request that the chat has."""
     ends: bool
     """Whether the chat has nothing beyond."""
+    common: int
+    """Characters of what was compared and is the same."""
+    replied: bool
+    """Whether a reply is among it."""
+    gone: bool
+    """Whether the chat has no words any more of some of it."""
+    changed: bool
+    """Whether the client has some of it in other words than the chat."""
     digest: bytes = b""
     """Of those messages of the request, where they are all that the chat has so far."""
-    forgotten: bool = False
-    """Whether the chat has forgotten some of them."""
-    common: int = 0
-    """Characters of what was compared and is the same."""
 
 
 def response(id: str) -> bytes:
@@ -68,14 +73,18 @@ def matches(connection: Connection, scope: str, messages: Sequence[Message]) -> 
         while sent < len(messages) and silent(messages[sent]):
             sent += 1
         best = [compared(connection, at, messages, sent) for at in found]
-    elif replies and not best:
-        some = known.forgotten(connection, scope, _MOST_FORGOTTEN)
-        begun = [compared(connection, at._replace(seq=0), messages, 0) for at in some]
-        best = [match for match in begun if match.forgotten and match.common >= _TELLING and match.sent > replies[0]][
-            :1
-        ]
+    if replies and all(match.sent <= replies[-1] for match in best):
+        best += _forgetful(connection, scope, messages)
     # What was forgotten must leave no digest.
-    return [match if match.forgotten else replace(match, digest=digests[match.sent - 1]) for match in best]
+    return [match if match.gone else replace(match, digest=digests[match.sent - 1]) for match in best]
+
+
+def _forgetful(connection: Connection, scope: str, messages: Sequence[Message]) -> list[Match]:
+    """The chat that has the beginning of a request, but for what it has forgotten: no digest tells of that."""
+    some = known.forgotten(connection, scope, _MOST_FORGETFUL)
+    begun = [compared(connection, at._replace(seq=0), messages, 0) for at in some]
+    telling = [match for match in begun if match.gone and match.replied and match.common >= _TELLING]
+    return sorted(telling, key=lambda match: -match.sent)[:1]
 
 
 def longest(connection: Connection, scope: str, digests: Sequence[bytes]) -> tuple[int, list[known.Found]]:
@@ -132,37 +141,18 @@ def overlapping(connection: Connection, chats: Sequence[known.Found], messages: 
 
 def _overlapping(connection: Connection, chat: known.Found, far: int, messages: Sequence[Message]) -> Match | None:
     first = max(1, chat.last - far)
-    stored = [one for one in store.messages_between(connection, chat.key, first, chat.last) if not silent(one)]
-    places = [at for at, message in enumerate(messages) if not silent(message)]
-    ours, theirs = [identity(one) for one in stored], [identity(messages[at]) for at in places]
-    forgetful = any(map(is_redacted, stored))
-    bare = [identity(redacted(messages[at])) for at in places] if forgetful else theirs
+    stored = store.messages_between(connection, chat.key, first, chat.last)
+    opening = next((identity(message) for message in messages if not silent(message)), None)
     best: Match | None = None
-    for start in range(len(ours)):
-        same = _same(ours[start:], theirs, bare)
-        end = start + same
-        ends = end == len(ours)
-        # One message may well be said twice; with a reply to it, hardly.
-        if not same or not (ends or any(one.role == "assistant" for one in stored[start:end])):
+    for at, message in enumerate(stored):
+        if silent(message) or identity(message) != opening:
             continue
-        seq = chat.last if ends else stored[end - 1].seq
-        found = Match(chat.key, chat.id, seq, places[same - 1] + 1, ends)
-        if best is None or (found.ends, found.sent) > (best.ends, best.sent):
+        walk = _Walk(messages, 0, message.seq - 1)
+        found = walk.match(connection, chat, ends=walk.goes_over(stored[at:]))
+        # One message may well be said twice; with a reply to it, hardly.
+        if (found.ends or found.replied) and (best is None or (found.ends, found.sent) > (best.ends, best.sent)):
             best = found
     return best
-
-
-def _same(ours: Sequence[bytes], theirs: Sequence[bytes], bare: Sequence[bytes]) -> int:
-    """How many messages are the same from the first on; forgotten ones count, as what is left of theirs, where a later one
-    tells."""
-    sure = at = 0
-    for our, their, left in zip(ours, theirs, bare, strict=False):
-        if our == their:
-            sure = at + 1
-        elif our != left:
-            return sure
-        at += 1
-    return at if sure and at == len(ours) < len(theirs) else sure
 
 
 def position(connection: Connection, chat: Chat, seq: int) -> known.Found:
@@ -172,34 +162,107 @@ def position(connection: Connection, chat: Chat, seq: int) -> known.Found:
 
 
 def compared(connection: Connection, start: known.Found, messages: Sequence[Message], sent: int) -> Match:
-    """Go on comparing after a position that both have. What the chat has forgotten is taken for the client's message if what
-    follows is the same in both."""
-    key, seq, id, last = start
-    sure: Match | None = None  # before messages of which only what follows can tell
-    forgotten, common = False, 0
-
-    def here(ends: bool) -> Match:
-        return Match(key, id, seq, sent, ends, forgotten=forgotten, common=common)
-
+    """Go on comparing after a position that both have."""
+    walk = _Walk(messages, sent, start.seq)
     while True:
-        upto = min(last, seq + len(messages) - sent + _AHEAD)
-        stored = store.messages_between(connection, key, seq + 1, upto) if seq < last else []
+        upto = min(start.last, walk.seq + len(messages) - sent + _AHEAD)
+        stored = store.messages_between(connection, start.key, walk.seq + 1, upto) if walk.seq < start.last else []
         if not stored:
-            return sure if sure and (sent == len(messages) or not sure.sent) else here(True)
+            return walk.match(connection, start, ends=True)
+        if not walk.goes_over(stored):
+            return walk.match(connection, start, ends=False)
+
+
+class _Walk:
+    """Compares a chat with a request, message by message.
+
+    A chat may have no words of a message any more: it was forgotten, or removed by retention. And clients change what a user said,
+    such as texts that they looked up for it. Then what follows tells whether it is the same.
+    """
+
+    def __init__(self, messages: Sequence[Message], sent: int, seq: int) -> None:
+        self.seq = seq
+        """The last position that was looked at."""
+        self._messages = messages
+        self._begun = sent
+        self._said = [at for at in range(sent, len(messages)) if not silent(messages[at])]
+        self._same = 0  # of those, so many are the same
+        self._sure = seq  # the last position up to which all is
+        self._open: list[Message] = []  # messages of the chat after that, of which what follows tells
+        self._changed = False  # whether the last of those may be one in other words
+        self._match = Match(0, "", 0, 0, False, 0, False, False, False)
+
+    def goes_over(self, stored: Sequence[Message]) -> bool:
+        """Go on with what the chat has next; False where that differs."""
         for message in stored:
-            if not silent(message):
-                while sent < len(messages) and silent(messages[sent]):
-                    sent += 1
-                if sent == len(messages):
-                    return sure or here(False)
-                if identity(message) == identity(messages[sent]):
-                    sure, common = None, common + len(message.text)
-                elif is_redacted(message) and identity(message) == identity(redacted(messages[sent])):
-                    sure, forgotten = sure or here(False), True
-                else:
-                    return sure or here(False)
-                sent += 1
-            seq = message.seq
+            if not silent(message) and not self._takes(message):
+                return False
+            self.seq = message.seq
+            if not self._open:
+                self._sure = message.seq
+        return True
+
+    def _takes(self, message: Message) -> bool:
+        if self._changed or not _is_gone(message):
+            ahead = len(self._open)
+            # A client may have let go of what the chat has forgotten, but not of what it has in other words.
+            for skipped in (ahead,) if self._changed else range(ahead, -1, -1):
+                at = self._same + skipped
+                if at < len(self._said) and identity(message) == identity(self._messages[self._said[at]]):
+                    self._settle(message, at + 1)
+                    return True
+            at = self._same + ahead
+            if self._changed or at >= len(self._said) or not _in_other_words(message, self._messages[self._said[at]]):
+                return False
+            self._changed = True
+        self._open.append(message)
+        return True
+
+    def _settle(self, message: Message, same: int) -> None:
+        before = self._match
+        self._match = replace(
+            before,
+            common=before.common + len(message.text),
+            replied=before.replied or message.role == "assistant",
+            gone=before.gone or any(map(_is_gone, self._open)),
+            changed=before.changed or self._changed,
+        )
+        self._same, self._open, self._changed = same, [], False
+
+    def match(self, connection: Connection, chat: known.Found, *, ends: bool) -> Match:
+        """How far both agree; `ends` where the chat has nothing that was not looked at."""
+        found = replace(self._match, key=chat.key, id=chat.id)
+        if ends and self._open and not self._changed and self._knows(connection, chat.key):
+            self._same, self._open = self._same + len(self._open), []
+            found = replace(found, gone=True)
+        if ends and not self._open:
+            sent = self._said[self._same - 1] + 1 if self._same else self._begun
+            return replace(found, seq=self.seq, sent=sent, ends=True)
+        rest = self._said[self._same :]
+        return replace(found, seq=self._sure, sent=rest[0] if rest else len(self._messages))
+
+    def _knows(self, connection: Connection, key: int) -> bool:
+        """Whether the request has, and goes on after, what the chat has forgotten at its end."""
+        theirs = [self._messages[at] for at in self._said[self._same : self._same + len(self._open)]]
+        if self._same + len(self._open) >= len(self._said):
+            return False
+        traces = known.traces(connection, key, [message.seq for message in self._open])
+        return all(
+            identity(redacted(their)) == identity(message) and traces.get(message.seq) == trace(their)
+            for message, their in zip(self._open, theirs, strict=True)
+        )
+
+
+def _is_gone(message: Message) -> bool:
+    return message.content in (REMOVED, UNREADABLE) or is_redacted(message)
+
+
+def _in_other_words(message: Message, other: Message) -> bool:
+    """Whether two messages of a user may be the same, one of them with more in it."""
+    if message.role != "user" or other.role != "user":
+        return False
+    short, long = sorted((message.text.strip(), other.text.strip()), key=len)
+    return bool(short) and short in long
 
 
 def digest_at(connection: Connection, chat: Chat, scope: str, seq: int) -> bytes:

@@ -21,6 +21,7 @@ from infold.messages import Message
 from infold.service import resending
 from infold.service.beginning import beginning
 from infold.service.matching import (
+    Match,
     brought_cut,
     compared,
     cut,
@@ -88,6 +89,8 @@ class Place:
     """Whether the request has the chat from its first message on."""
     conversation: str | None
     """What the upstream calls the chat, where it keeps the history."""
+    lone: bool = False
+    """Whether it may be all that was said, or only what is new, to a chat that its client names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +110,8 @@ class _Found:
     """Whether the chat was made for this request."""
     digest: bytes = b""
     """Of what both have; worked out where it is not given."""
+    changed: bool = False
+    """Whether the client has some of that in other words than the chat."""
 
 
 def receive(memory: Memory, caller: Caller, asked: Asked) -> Place:
@@ -115,13 +120,15 @@ def receive(memory: Memory, caller: Caller, asked: Asked) -> Place:
         caller.check()
         found = _located(memory, caller, asked)
         chat, seq, new = found.chat, found.seq, asked.messages[found.sent :]
+        lone = caller.chat is not None and bool(new) and not found.fork and not _has_reply(asked.messages)
+        place = Place(memory, chat, seq, found.digest, caller.scope, found.whole, asked.conversation, lone)
         if found.fork and not new:
             with chat.reading() as (connection, _):
-                digest = found.digest or digest_at(connection, chat, caller.scope, seq)
-            return Place(memory, chat, seq, digest, caller.scope, found.whole, asked.conversation)
+                return replace(place, digest=found.digest or digest_at(connection, chat, caller.scope, seq))
         if found.fork:
-            chat = _branched(memory, chat, seq, caller.scope, caller.check)
+            chat = _forked(memory, caller, chat, seq)
         noting = _Noting(chat, caller.scope, seq, asked.conversation, found.digest)
+        noting.changed = found.changed
         if caller.chat is not None and (found.new or found.digest):  # so the request has the chat from its start on
             noting.sends_all = resending.turns_again(asked.messages, new=found.new)
         if caller.chat is None and found.new:  # the next request could not be told to go on with it
@@ -129,20 +136,20 @@ def receive(memory: Memory, caller: Caller, asked: Asked) -> Place:
         noting.follows_model = found.new and caller.context_window is None
         with suppress(MovedOnError), beginning(chat, new=found.new):  # another request was quicker: look again
             added = chat.append(new, repair=True, fold=False, after=seq, beside=noting)
-            return Place(memory, chat, seq + len(added), noting.digest, caller.scope, found.whole, asked.conversation)
+            return replace(place, chat=chat, seq=seq + len(added), digest=noting.digest)
     raise MovedOnError("the chat changes faster than this request can be added to it; send it again")
 
 
 def apart(place: Place) -> Place:
     """The same place in a chat that ends there, so that nothing said later is seen."""
-    return replace(place, chat=_branched(place.memory, place.chat, place.seq, place.scope))
+    return replace(place, chat=branch(place.memory, place.chat.id, place.seq, _branch_id(place.chat)))
 
 
 def settle(place: Place, reply: Reply) -> Chat:
     """Add a reply to where it belongs; what is due then is folded later. Where the chat has gone on otherwise, that is a
-    branch."""
+    branch; but where several speak to a chat at once, and each says only what is new, it comes late."""
     messages = [_by(message, reply.model) for message in reply.parsed]
-    chat = place.chat
+    chat, late = place.chat, place.lone and reply.complete
     for _ in range(_TRIES):
         noting = _Noting(chat, place.scope, place.seq, place.conversation, place.digest, reply)
         with suppress(MovedOnError):
@@ -153,7 +160,11 @@ def settle(place: Place, reply: Reply) -> Chat:
             brought = match.sent == len(messages) or (not reply.complete and brought_cut(connection, match, messages))
         if brought:  # the client's next request was quicker
             return chat
-        chat = _branched(place.memory, place.chat, place.seq, place.scope)
+        if late:
+            noting = _Noting(chat, place.scope, place.seq, place.conversation, reply=reply)
+            chat.append(messages, repair=True, apart=True, beside=noting)
+            return chat
+        chat = branch(place.memory, place.chat.id, place.seq, _branch_id(place.chat))
     raise MovedOnError("the chat changes faster than a reply can be added to it")
 
 
@@ -175,6 +186,8 @@ class _Noting:
         """Whether the client sends the whole chat each time."""
         self.follows_model = False
         """Whether the chat's window is that of the model it speaks with."""
+        self.changed = False
+        """Whether the digest is of other words than the chat's: then it is not known yet."""
         self.check: Callable[[], None] | None = None
         """Raises where nothing is to be added after all."""
         self._chat = chat
@@ -187,7 +200,10 @@ class _Noting:
         if self.check is not None:
             self.check()
         chat, scope, reply = self._chat, self._scope, self._reply
-        start = self.digest or digest_at(connection, chat, scope, self._seq)
+        before = added[0].seq - 1 if added else self._seq
+        start = self.digest or digest_at(connection, chat, scope, before)
+        if self.changed:
+            known.put(connection, chat.key, scope, start, before)
         digests = prefixes(added, start)
         self.digest = [start, *digests][-1]
         for message, digest in zip(added, digests, strict=True):
@@ -223,28 +239,69 @@ def _located(memory: Memory, caller: Caller, asked: Asked) -> _Found:
             raise NothingSaidError("the request has no messages")
         return _Found(_created(memory, caller, caller.chat), 0, 0, new=True)
     going_on = [match for match in same if match.ends]
+    most = max((match.sent for match in going_on), default=0)
+    going_on = [match for match in going_on if match.sent == most]
     if len(going_on) > 1 and caller.chat is None:  # the same words in several chats: which one is meant cannot be told
         return _Found(_created(memory, caller, None), 0, 0, new=True)
     best = going_on[0] if going_on else max(same, key=lambda match: (match.sent, -match.key))
-    return _Found(_open(caller, best.id, best.key), best.seq, best.sent, fork=not best.ends, digest=best.digest)
+    if not best.ends and (beyond := _beyond(memory, caller, best, asked.messages)):
+        return beyond
+    return _found(caller, best, whole=True)
 
 
 def _beginning(memory: Memory, caller: Caller, chat: Chat, messages: Sequence[Message]) -> _Found:
     """The same for a request that has no reply in common with any chat from the start: it is compared with the named one,
     and with the ends of that and its branches."""
     with memory.database.read() as connection:
-        match = compared(connection, position(connection, chat, 0), messages, 0)
-        if match.ends:
-            return _Found(chat, match.seq, match.sent)
-        family = resending.family(connection, chat, caller.scope)
-        part = overlapping(connection, family, messages)
-        edited = not match.sent and resending.is_edited(connection, chat, caller.scope, messages)
+        start = position(connection, chat, 0)
+        match = compared(connection, start, messages, 0)
+        if not match.ends:
+            family = resending.family(connection, start, caller.scope)
+            part = overlapping(connection, family, messages)
+            again = match.sent and (_is_first(connection, chat) or resending.sends_all(connection, caller.scope))
+            edited = not match.sent and resending.is_edited(connection, chat, caller.scope, messages)
+    if match.ends:
+        if match.changed and not match.gone:
+            match = replace(match, digest=prefixes(messages)[match.sent - 1])
+        return _found(caller, match, whole=True)
     if part is not None and (part.sent, part.ends) > (match.sent, match.ends):
-        return _Found(_open(caller, part.id, part.key), part.seq, part.sent, whole=False, fork=not part.ends)
-    if not match.sent and not edited:  # nothing of it was said before: it is what comes next
-        newest = family[0]
-        return _Found(_open(caller, newest.id, newest.key), newest.last, 0, whole=False)
-    return _Found(chat, match.seq, match.sent, fork=True)
+        return _found(caller, part, whole=False)
+    if beyond := _beyond(memory, caller, match, messages):
+        return beyond
+    if edited or again or (match.sent and _has_reply(messages)):
+        return _found(caller, match, whole=True)
+    newest = family[0]  # nothing of it was said before, or by chance: it is what comes next
+    return _Found(_open(caller, newest.id, newest.key), newest.last, 0, whole=False)
+
+
+def _beyond(memory: Memory, caller: Caller, match: Match, messages: Sequence[Message]) -> _Found | None:
+    """Where a request goes on with a chat that it shares the beginning with: some clients leave out what comes after that."""
+    with memory.database.read() as connection:
+        row = store.chat_by_key(connection, match.key)
+        chats = [known.Found(match.key, match.seq, match.id, row.last_seq if row else 0)]
+        if caller.chat is not None:
+            chats = resending.family(connection, chats[0], caller.scope)
+        part = overlapping(connection, chats, messages[match.sent :])
+    if part is None or not part.replied or (part.key == match.key and part.seq <= match.seq):
+        return None
+    return _found(caller, replace(part, sent=match.sent + part.sent), whole=False)
+
+
+def _has_reply(messages: Sequence[Message]) -> bool:
+    return any(message.role == "assistant" for message in messages)
+
+
+def _is_first(connection: Connection, chat: Chat) -> bool:
+    """Whether a chat has no more than its first turn: who sends that again, tries it again."""
+    row = store.chat_by_key(connection, chat.key)
+    return row is not None and row.users <= 1
+
+
+def _found(caller: Caller, match: Match, *, whole: bool) -> _Found:
+    return _Found(
+        _open(caller, match.id, match.key), match.seq, match.sent, whole,
+        fork=not match.ends, digest=match.digest, changed=match.changed and match.ends and bool(match.digest),
+    )  # fmt: skip
 
 
 def _named(caller: Caller) -> Chat | None:
@@ -276,15 +333,19 @@ def _created(memory: Memory, caller: Caller, id: str | None) -> Chat:
     return memory.chat(id or new_id(), user=caller.user, preset=caller.preset, context_window=window)
 
 
-def _branched(memory: Memory, chat: Chat, seq: int, scope: str, check: Callable[[], None] = lambda: None) -> Chat:
-    """A branch that the clients of this scope are known to go on with."""
+def _forked(memory: Memory, caller: Caller, chat: Chat, seq: int) -> Chat:
+    """A branch that a client has begun; whoever names the chat may go on with it."""
 
     def beside(connection: Connection, key: int) -> None:
-        resending.note_branch(connection, key, scope)
-        check()
+        if caller.chat is not None:
+            resending.note_branch(connection, key, chat.key, caller.scope)
+        caller.check()
 
-    id = f"{chat.id.partition(store.BRANCH)[0][:150]}{store.BRANCH}{new_id()}"
-    return branch(memory, chat.id, seq, id, beside=beside)
+    return branch(memory, chat.id, seq, _branch_id(chat), beside=beside)
+
+
+def _branch_id(chat: Chat) -> str:
+    return f"{chat.id.partition(store.BRANCH)[0][:150]}{store.BRANCH}{new_id()}"
 
 
 def _by(message: Message, model: str | None) -> Message:

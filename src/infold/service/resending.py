@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 _SENDS_ALL = hashlib.sha256(b"sends all").digest()
 _BRANCH = hashlib.sha256(b"branch").digest()
-_MOST_FAMILY = 8  # branches of a named chat in which the end of a request is looked for
+_MOST_FAMILY = 16  # branches of a named chat in which the end of a request is looked for
 _FEW = 3  # turns that a client has sent again when it is noted: once is enough
 _WORDS = 400  # that are compared
 _ALIKE = 0.5  # share of words that an edited message keeps
@@ -38,19 +38,26 @@ def note(connection: Connection, chat: Chat, scope: str) -> None:
     known.put(connection, chat.key, scope, _SENDS_ALL, 0)
 
 
-def note_branch(connection: Connection, key: int, scope: str) -> None:
-    """Note that a chat is a branch."""
-    known.put(connection, key, scope, _BRANCH, 0)
+def note_branch(connection: Connection, key: int, of: int, scope: str) -> None:
+    """Note that a client has begun a branch of a chat."""
+    for one in (key, of):
+        known.put(connection, one, scope, _BRANCH, 0)
 
 
-def family(connection: Connection, chat: Chat, scope: str) -> list[known.Found]:
+def family(connection: Connection, chat: known.Found, scope: str) -> list[known.Found]:
     """A named chat and its branches, the one that was spoken in last first."""
-    return known.latest(connection, chat.key, scope, _BRANCH, _MOST_FAMILY)
+    found = known.latest(connection, scope, _BRANCH, _MOST_FAMILY)
+    return found if any(one.key == chat.key for one in found) else [*found, chat]
+
+
+def sends_all(connection: Connection, scope: str) -> bool:
+    """Whether clients of this chat are known to do so."""
+    return bool(known.found(connection, scope, _SENDS_ALL, 1))
 
 
 def is_edited(connection: Connection, chat: Chat, scope: str, messages: Sequence[Message]) -> bool:
     """Whether a request is the beginning of a chat in other words."""
-    if not messages or not known.found(connection, scope, _SENDS_ALL, 1):
+    if not messages or not sends_all(connection, scope):
         return False
     first = store.messages_between(connection, chat.key, 1, 1)
     return bool(first) and _alike(first[0].text.split()[:_WORDS], messages[0].text.split()[:_WORDS])

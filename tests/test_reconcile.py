@@ -1,0 +1,215 @@
+"""Which chat a request goes on with, where clients do what is usual and inconvenient."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from infold import Memory
+from infold.service.reconcile import settle
+from tests.conftest import assistant, counted_ids, ticking_clock, user
+from tests.test_proxy_cut import ask, sizes, talked, told
+
+Wire = dict[str, Any]
+
+
+def turn(memory: Memory, chat: str | None, history: list[Wire], question: str, answer: str) -> str:
+    """One more turn of somebody who sends all; the chat it is kept in."""
+    history += [user(question)]
+    place = ask(memory, chat, *history)
+    history += [assistant(answer)]
+    return settle(place, told(history[-1])).id
+
+
+def said(memory: Memory, chat: str) -> list[str]:
+    found = memory.find(chat)
+    assert found is not None
+    return [message.text for message in found.messages()]
+
+
+def forget(memory: Memory, chat: str, *places: int) -> None:
+    found = memory.find(chat)
+    assert found is not None
+    messages = found.messages()
+    found.forget(*(messages[place].id for place in places))
+
+
+# Clients of a named chat that send only what is new ----------------------------------------------------
+
+
+def only_new(memory: Memory, *questions: str) -> None:
+    for question in questions:
+        settle(ask(memory, "n", user(question)), told(assistant(f"Answer to {question}")))
+
+
+def test_what_was_said_at_the_beginning_may_be_said_again(memory: Memory) -> None:
+    only_new(memory, "Hello", "My order is A-1042.", "Hello", "Hello", "What is my order?")
+    assert sizes(memory) == [10]
+
+
+def test_a_first_turn_that_is_tried_again_is_a_branch(memory: Memory) -> None:
+    settle(ask(memory, "n", user("Hello")), told(assistant("Hi")))
+    settle(ask(memory, "n", user("Hello")), told(assistant("Good day")))
+    assert sorted(sizes(memory)) == [2, 2]
+
+
+def test_F9_two_that_speak_at_once_are_both_heard(memory: Memory) -> None:
+    """The reply to the first one comes late; what follows has all of it."""
+    for _ in range(2):
+        ann = ask(memory, "n", user("Ann: I am allergic to peanuts."))
+        bob = ask(memory, "n", user("Bob: The meeting is on May 3."))
+        settle(bob, told(assistant("Noted, Bob.")))
+        settle(ann, told(assistant("Noted, Ann.")))
+    place = ask(memory, "n", user("When is the meeting?"))
+    assert place.chat.id == "n"
+    assert sizes(memory) == [9]
+    assert said(memory, "n")[:4] == [
+        "Ann: I am allergic to peanuts.", "Bob: The meeting is on May 3.", "Noted, Bob.", "Noted, Ann.",
+    ]  # fmt: skip
+
+
+def test_a_reply_that_is_made_beside_a_chat_takes_nothing_of_it(memory: Memory) -> None:
+    """A client that sends all, two requests at once: a branch, which later words are not said in."""
+    history = talked(memory, "n", 3)
+    one = ask(memory, "n", *history, user("One"))
+    settle(ask(memory, "n", *history, user("Two")), told(assistant("Of two")))
+    settle(one, told(assistant("Of one")))
+    before = sizes(memory)
+    settle(ask(memory, "n", *history[-2:], user("One"), assistant("Of one"), user("And now?")), told(assistant("Now.")))
+    assert [after - size for after, size in zip(sizes(memory), before, strict=True)].count(2) == 1
+
+
+def test_many_branches_do_not_hide_their_chat(memory: Memory) -> None:
+    history = talked(memory, "n", 4)
+    for number in range(20):
+        turn(memory, "n", history[:4], f"Edited {number}", f"Other {number}")
+    place = ask(memory, "n", *history[-4:], user("On the first one"))
+    assert place.chat.id == "n"
+    assert said(memory, "n") == [*(one["content"] for one in history), "On the first one"]
+
+
+# Clients that leave something out, or change it --------------------------------------------------------
+
+
+@pytest.mark.parametrize("kept", [1, 2])
+def test_the_middle_may_be_left_out(memory: Memory, kept: int) -> None:
+    """As agents do whose window is full: the first message or turn, then the last ones."""
+    history = talked(memory, "n", 8)
+    for number in range(6):
+        request = [*history[:kept], *history[-4:], user(f"Further {number}")]
+        place = ask(memory, "n", *request)
+        assert (place.chat.id, place.whole) == ("n", False)
+        history += [request[-1], assistant(f"Gladly {number}")]
+        settle(place, told(history[-1]))
+    assert sizes(memory) == [len(history)]
+    assert said(memory, "n") == [one["content"] for one in history]
+
+
+def test_the_middle_may_be_left_out_of_a_chat_without_a_name(memory: Memory) -> None:
+    history = talked(memory, None, 8)
+    ask(memory, None, *history[:2], *history[-4:], user("Further"))
+    assert sizes(memory) == [len(history) + 1]
+
+
+def test_an_edit_is_not_taken_for_something_left_out(memory: Memory) -> None:
+    history = talked(memory, "n", 4)
+    ask(memory, "n", *history[:2], user("Question 1, in other words"))
+    assert sorted(sizes(memory)) == [3, 8]
+
+
+def test_texts_that_were_looked_up_for_a_question_may_go(memory: Memory) -> None:
+    """Clients put what they have found into the last message, and keep the message without it."""
+    history: list[Wire] = []
+    for number in range(6):
+        question = f"Question {number}?"
+        place = ask(memory, "n", *history, user(f"Found for you: page {number}, page {number + 1}.\n\n{question}"))
+        assert place.chat.id == "n"
+        history += [user(question), assistant(f"Answer {number}.")]
+        settle(place, told(history[-1]))
+    assert sizes(memory) == [12]
+    turn(memory, "n", history[:4], "Edited?", "Indeed.")
+    assert sorted(sizes(memory)) == [6, 12]
+
+
+def test_a_longer_question_is_another_one(memory: Memory) -> None:
+    history = talked(memory, "n", 3)
+    ask(memory, "n", *history[:4], user("Question 2 was not what I meant."))
+    assert sorted(sizes(memory)) == [5, 6]
+
+
+# The same words in several chats -----------------------------------------------------------------------
+
+
+def test_F9_of_many_chats_that_begin_alike_each_goes_on_with_its_own(memory: Memory) -> None:
+    chats = set()
+    for number in range(12):
+        history: list[Wire] = []
+        first = turn(memory, None, history, "Hello", "Hi! How can I help?")
+        assert turn(memory, None, history, f"I am customer {number}.", "Welcome.") == first
+        chats.add(first)
+    assert len(chats) == 12
+    assert sizes(memory) == [4] * 12
+
+
+# What was forgotten ------------------------------------------------------------------------------------
+
+
+def secretive(memory: Memory, chat: str | None) -> tuple[list[Wire], str]:
+    history: list[Wire] = []
+    turn(memory, chat, history, "Hi", "Hello! How can I help you?")
+    return history, turn(memory, chat, history, "My code is heron seven.", "Noted: heron seven.")
+
+
+@pytest.mark.parametrize("chat", ["n", None])
+def test_F6_another_history_is_not_swallowed_by_what_was_forgotten(memory: Memory, chat: str | None) -> None:
+    history, id = secretive(memory, chat)
+    forget(memory, id, 2, 3)
+    other = [*history[:2], user("Book a flight to Rome."), assistant("Booked AZ 123."), user("And the hotel?")]
+    place = ask(memory, chat, *other)
+    assert said(memory, place.chat.id)[-3:] == ["Book a flight to Rome.", "Booked AZ 123.", "And the hotel?"]
+
+
+def test_F6_what_is_forgotten_at_the_end_is_known_again(memory: Memory) -> None:
+    history, id = secretive(memory, "n")
+    forget(memory, id, 2, 3)
+    turn(memory, "n", history, "And now?", "Now it is gone.")
+    assert said(memory, "n")[2:] == ["(forgotten)", "(forgotten)", "And now?", "Now it is gone."]
+
+
+def test_F6_a_client_may_have_forgotten_too(memory: Memory) -> None:
+    history, id = secretive(memory, "n")
+    turn(memory, "n", history, "What else?", "Nothing else.")
+    forget(memory, id, 2, 3)
+    del history[2:4]
+    turn(memory, "n", history, "And now?", "Now it is gone.")
+    assert sizes(memory) == [8]
+
+
+def test_F6_a_chat_that_begins_alike_and_was_left_does_not_bring_it_back(memory: Memory) -> None:
+    history, id = secretive(memory, None)
+    turn(memory, None, history, "Thanks a lot for that, and for the rest.", "You are welcome, always.")
+    turn(memory, None, [], "Hi", "Hello! How can I help you?")
+    forget(memory, id, 2, 3)
+    assert turn(memory, None, history, "Next", "Go on.") == id
+    forget(memory, id, 0, 1)
+    assert turn(memory, None, history, "Once more", "Go on.") == id
+    assert sorted(sizes(memory)) == [2, 10]
+
+
+def test_F6_all_of_a_chat_may_be_forgotten(memory: Memory) -> None:
+    history, id = secretive(memory, "n")
+    forget(memory, id, 0, 1, 2, 3)
+    turn(memory, "n", history, "And now?", "Now it is gone.")
+    assert said(memory, "n") == ["(forgotten)"] * 4 + ["And now?", "Now it is gone."]
+
+
+def test_F6_E4_what_retention_has_removed_is_no_hindrance(url: str) -> None:
+    with Memory(url, clock=ticking_clock(step=86_400_000), ids=counted_ids()) as memory:
+        history = talked(memory, "n", 12)
+        memory.chat("n").fold()
+        assert memory.compact(days=2, mode="remove").messages > 0
+        place = len(history) - 4
+        forget(memory, "n", place, place + 1)
+        turn(memory, "n", history, "And now?", "Now it is gone.")
+        assert sizes(memory) == [26]
