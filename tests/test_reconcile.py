@@ -118,6 +118,16 @@ def test_an_edit_is_not_taken_for_something_left_out(memory: Memory) -> None:
     assert sorted(sizes(memory)) == [3, 8]
 
 
+@pytest.mark.parametrize("chat", ["n", None])
+def test_a_reply_that_says_nothing_makes_no_branch(memory: Memory, chat: str | None) -> None:
+    history = talked(memory, chat, 2)
+    for _ in range(3):
+        history.append(user("Well?"))
+        settle(ask(memory, chat, *history), told(assistant("")))
+    turn(memory, chat, history, "And now?", "Now I say something.")
+    assert len(sizes(memory)) == 1
+
+
 def test_texts_that_were_looked_up_for_a_question_may_go(memory: Memory) -> None:
     """Clients put what they have found into the last message, and keep the message without it."""
     history: list[Wire] = []

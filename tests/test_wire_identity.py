@@ -259,3 +259,30 @@ def test_reasoning_does_not_change_prefixes() -> None:
     with_it, without = prefixes(chat), prefixes([chat[0], chat[2]])
     assert with_it == [without[0], without[0], without[1]]
     assert prefixes([]) == []
+
+
+@pytest.mark.parametrize(
+    ("said", "kept"),
+    [
+        ("The ferry leaves at nine.\n", "The ferry leaves at nine."),
+        ("<think>\nWhich ferry?\n</think>\n\nThe ferry leaves at nine.", "The ferry leaves at nine."),
+        ("The ferry leaves at nine.", [{"type": "text", "text": "\nThe ferry leaves at nine. "}]),
+    ],
+)
+def test_a_reply_is_the_same_without_blanks_and_thoughts(said: str, kept: Any) -> None:
+    assert of({"role": "assistant", "content": said}) == of({"role": "assistant", "content": kept})
+    calls = [chat_call("call_a", "lookup", "{}")]
+    one, other = ({"role": "assistant", "content": content, "tool_calls": calls} for content in (said, kept))
+    assert of(one) == of(other)
+
+
+def test_a_reply_that_says_nothing_may_be_left_out() -> None:
+    empty: list[Any] = ["", " \n", None, [], "<think>What now?</think>"]
+    for content in empty:
+        (message,) = APIS["chat"].read({"messages": [{"role": "assistant", "content": content}]}).messages
+        assert silent(message)
+    said: list[Wire] = [{"refusal": "No."}, {"audio": {"id": "a1"}}, {"tool_calls": [chat_call("a", "b", "{}")]}]
+    for more in said:
+        (message,) = APIS["chat"].read({"messages": [{"role": "assistant", "content": None, **more}]}).messages
+        assert not silent(message)
+    assert not silent(Message("user", ""))

@@ -11,7 +11,7 @@ from infold.ledger import prefixes as known
 from infold.ledger import store
 from infold.marks import REMOVED, UNREADABLE
 from infold.redaction import is_redacted, redacted, trace
-from infold.service.wire import START, identity, prefixes, silent
+from infold.service.wire import START, identity, prefixes, reasoning, silent
 
 if TYPE_CHECKING:
     from infold.chat import Chat
@@ -62,7 +62,7 @@ def cut(before: bytes) -> bytes:
 def matches(connection: Connection, scope: str, messages: Sequence[Message]) -> list[Match]:
     """The chats with the longest known beginning that ends with a reply."""
     digests = prefixes(messages)
-    replies = [at for at, message in enumerate(messages) if message.role == "assistant" and not silent(message)]
+    replies = [at for at, message in enumerate(messages) if message.role == "assistant" and not reasoning(message)]
     low, found = longest(connection, scope, [digests[at] for at in replies])
     best: list[Match] = []
     # What follows the last known one may be replies that were cut, several in a row: the last of them tells of all.
@@ -123,7 +123,7 @@ def brought_cut(connection: Connection, match: Match, messages: Sequence[Message
 
 def _is_same_cut(one: Message, other: Message) -> bool:
     """Whether one of two messages may be the beginning of the other."""
-    if any(message.role != "assistant" or message.tool_calls or silent(message) for message in (one, other)):
+    if any(message.role != "assistant" or message.tool_calls or reasoning(message) for message in (one, other)):
         return False
     return one.text.startswith(other.text) or other.text.startswith(one.text)
 

@@ -5,9 +5,21 @@ from collections.abc import Mapping
 from infold.service.wire.anthropic import AnthropicApi
 from infold.service.wire.base import Api, Asked, Reply, Streamed, read_part
 from infold.service.wire.chat import ChatApi
-from infold.service.wire.identity import START, identity, prefixes, silent
+from infold.service.wire.identity import START, identity, prefixes, reasoning, silent
 from infold.service.wire.responses import ResponsesApi
 
 APIS: Mapping[str, Api] = {api.name: api for api in (ChatApi(), ResponsesApi(), AnthropicApi())}
 
-__all__ = ["APIS", "START", "Api", "Asked", "Reply", "Streamed", "identity", "prefixes", "read_part", "silent"]
+__all__ = [
+    "APIS",
+    "START",
+    "Api",
+    "Asked",
+    "Reply",
+    "Streamed",
+    "identity",
+    "prefixes",
+    "read_part",
+    "reasoning",
+    "silent",
+]

@@ -1,7 +1,8 @@
 """Whether a message that a client sends is one that is known already. Pure.
 
 Clients keep a chat themselves and send all of it each time, in their own words: with null fields or without, a text as a
-string or as a part, arguments written anew, reasoning dropped, cache marks moved. None of that makes another message.
+string or as a part, arguments written anew, reasoning dropped, cache marks moved, a reply without the blanks around it. None
+of that makes another message.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import json
+import re
 import threading
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
@@ -22,6 +24,9 @@ _REASONING = frozenset(("reasoning", "thinking", "redacted_thinking"))
 # What a provider or a client writes beside a part or an item, and leaves out another time.
 _BESIDE = frozenset(("id", "status", "cache_control", "annotations", "citations", "logprobs", "caller"))
 
+# What some models write before they reply, which clients show apart and do not send again.
+_THOUGHT = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL)
+
 _PLAIN = {"role", "content"}
 _SHORT = 4096  # characters of a text whose hash is kept in mind
 _CHATS, _FEW, _MOST = 64, 8, 128  # chats whose hashes are, from how many messages on, and of how many
@@ -32,13 +37,13 @@ START = hashlib.sha256(b"infold chat").digest()
 def identity(message: Message) -> bytes:
     """A hash of what a message says; equal for the same message, sent again."""
     if message.body is None:  # the common case, much cheaper
-        content = str(message.content)
-        return _of_text(message.role, content) if len(content) <= _SHORT else _hash(f"{message.role} {content}")
+        role, content = message.role, str(message.content)
+        return _of_text(role, content) if len(content) <= _SHORT else _hash(f"{role} {_spoken(role, content)}")
     try:
         said = _said(message)
         content = said["content"]
         if said.keys() == _PLAIN and all(isinstance(one, str) for one in content):  # texts that stand together are one
-            return _hash(f"{message.role} {''.join(content)}")
+            return _hash(f"{message.role} {_spoken(message.role, ''.join(content))}")
         return _hash(canonical_json(said))
     except RecursionError:  # nested so deeply that only the whole can be written
         return _hash(f"{message.role} {message.body}")
@@ -47,7 +52,14 @@ def identity(message: Message) -> bytes:
 @functools.lru_cache(maxsize=8192)
 def _of_text(role: str, content: str) -> bytes:
     """What a client sends again with every request is hashed once."""
-    return _hash(f"{role} {content}")
+    return _hash(f"{role} {_spoken(role, content)}")
+
+
+def _spoken(role: str, content: str) -> str:
+    """A text as clients keep it: a reply without the blanks around it, and without what was thought before it."""
+    if role != "assistant":
+        return content
+    return (_THOUGHT.sub("", content) if "<think" in content else content).strip()
 
 
 def _hash(text: str) -> bytes:
@@ -55,7 +67,16 @@ def _hash(text: str) -> bytes:
 
 
 def silent(message: Message) -> bool:
-    """Whether a message is reasoning and nothing else: a client may send it again or not."""
+    """Whether a message is reasoning, or nothing at all: a client may send it again or not."""
+    if message.role != "assistant" or message.tool_calls:
+        return False
+    if isinstance(message.content, str) and _spoken("assistant", message.content):  # the common case
+        return False
+    return reasoning(message) or not (message.opaque or _content("assistant", message.content) or _beyond(message))
+
+
+def reasoning(message: Message) -> bool:
+    """Whether a message is reasoning and nothing else."""
     if message.role != "assistant" or message.tool_calls or isinstance(message.content, str):
         return False
     if isinstance(message.content, list):
@@ -114,7 +135,7 @@ def _is_short(message: Message) -> bool:
 
 
 def _said(message: Message) -> dict[str, Any]:
-    said: dict[str, Any] = {"role": message.role, "content": _content(message.content)}
+    said: dict[str, Any] = {"role": message.role, "content": _content(message.role, message.content)}
     if message.name is not None:
         said["name"] = message.name
     if message.tool_calls:
@@ -126,10 +147,10 @@ def _said(message: Message) -> dict[str, Any]:
     return said
 
 
-def _content(content: str | list[dict[str, Any]] | None) -> list[Any]:
+def _content(role: str, content: str | list[dict[str, Any]] | None) -> list[Any]:
     """Texts that stand together as one, everything else as it is."""
     if isinstance(content, str):
-        return [content] if content else []
+        content = [{"type": "text", "text": content}]
     found: list[Any] = []
     for part in content or ():
         kind = part["type"]
@@ -142,7 +163,8 @@ def _content(content: str | list[dict[str, Any]] | None) -> list[Any]:
             found.append({"refusal": part.get("refusal")})
         elif kind not in _REASONING and kind != "tool_use":  # the calls stand apart
             found.append(_bare(part))
-    return found
+    found = [_spoken(role, one) if isinstance(one, str) else one for one in found]
+    return [one for one in found if one != ""]
 
 
 def _beyond(message: Message) -> dict[str, Any]:
