@@ -219,6 +219,17 @@ def test_default_nothing_gives_way_to_what_cannot_be_shown_itself(memory: Memory
     assert {piece.layer for piece in context.explain().left_out} == {"recent"}
 
 
+def test_default_what_comes_back_keeps_the_order_of_giving_way(memory: Memory) -> None:
+    """No source is shown that a leaf has given way to, whatever the budget."""
+    chat = filled(memory)
+    chat.add([user(words(700, "h")), assistant("Noted.")])
+    leaves = {item.text for item in chat.memory.leaves}
+    for budget in range(500, 3000, 50):
+        context = chat.context("And now?", max_tokens=budget, sources=[words(40, "x"), words(40, "y")])
+        shown = {text for text in leaves if f"- {text}" in block(context, "leaves")}
+        assert shown == leaves or "\n[" not in block(context, "sources"), budget
+
+
 def test_default_sources_give_way_last_first(memory: Memory) -> None:
     chat = memory.chat("a")
     chat.add(turn(1))

@@ -193,3 +193,7 @@ def test_F9_a_window_that_was_given_stays(proxied: Proxied) -> None:
     proxied.api.patch("/v1/chats/given later", json={"context_window": 9000}).raise_for_status()
     asked(proxied, [user("Hello")], "given later", model="gpt-4o")
     assert window(proxied, "given later") == 9000
+    asked(proxied, [user("Hello")], "as it is", model="gpt-4o")
+    proxied.api.patch("/v1/chats/as it is", json={"context_window": 128_000}).raise_for_status()
+    asked(proxied, [user("Hello"), assistant("Hi"), user("Well?")], "as it is", model="gpt-4")
+    assert window(proxied, "as it is") == 128_000

@@ -225,19 +225,15 @@ class _Draft(Layout):
 
     def put_back(self) -> None:
         """Show again what gave way to messages that then had to go themselves, the last one first, as long as a block of
-        the budget stays free: what comes back must not go again with the next turn."""
+        the budget stays free: what comes back shall not go again with the next short turn."""
         least = max(self.budget // BLOCK_SHARE, 1)
-        full: list[str] = []
         for section, before, piece in reversed(self.given_up):
             now = self._pieces(section)
-            if section in full:
-                continue
             self._show(section, before)
             if self._room() < least:
                 self._show(section, now)
-                full.append(section)
-            else:
-                self.left_out.remove(piece)
+                return
+            self.left_out.remove(piece)
 
     def _give_up(self, section: str, rest: list[Any], what: str, tokens: int, why: str) -> None:
         """Let a section go on with less."""

@@ -78,8 +78,10 @@ class Changing(Handle):
     ) -> None:
         """Change what is not policy; what is None stays."""
         values = {"user": user, "system": system, "title": title, "context_window": context_window}
-        with self.reading() as (_, state):
+        with self.reading() as (connection, state):
             changed = [k for k, v in values.items() if v is not None and v != (getattr(state.row, k) or "")]
+            if context_window is not None and prefixes.follows_model(connection, self._key):
+                changed = list(dict.fromkeys([*changed, "context_window"]))
         if not changed:
             return
         with self.writing() as (connection, state):

@@ -11,7 +11,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -22,7 +22,7 @@ import aiohttp
 from starlette.datastructures import Headers
 from starlette.routing import Route
 
-from infold.errors import DatabaseBusyError, MessageError, MovedOnError
+from infold.errors import DatabaseBusyError, InfoldError, MessageError, MovedOnError
 from infold.quiet import quiet
 from infold.service.exchange import Exchange, upstream_client
 from infold.service.failures import Failures
@@ -249,7 +249,8 @@ class Proxy:
         model = window_of(asked.model)
         place = receive(memory, replace(caller, model_window=model), asked)
         if model is not None and caller.context_window is None:
-            follow(memory, place.chat, model)
+            with suppress(InfoldError):  # the next request tries again
+                follow(memory, place.chat, model)
         if asked.previous is not None:  # the upstream has the history
             return place, None
         with place.chat.seen() as state:  # just now, as the request was added

@@ -330,7 +330,8 @@ def _checked(chat: Chat | None, caller: Caller) -> Chat | None:
 
 def _created(memory: Memory, caller: Caller, id: str | None) -> Chat:
     window = caller.context_window or caller.model_window
-    return memory.chat(id or new_id(), user=caller.user, preset=caller.preset, context_window=window)
+    found = caller.find(id, None) if id is not None else None  # somebody else may have made it meanwhile
+    return found or memory.chat(id or new_id(), user=caller.user, preset=caller.preset, context_window=window)
 
 
 def _forked(memory: Memory, caller: Caller, chat: Chat, seq: int) -> Chat:

@@ -53,6 +53,8 @@ def follow(memory: Memory, chat: Chat, window: int) -> None:
         if not prefixes.follows_model(connection, chat.key):
             return
     with chat.writing() as (connection, state):
+        if state.row.context_window == window or not prefixes.follows_model(connection, chat.key):
+            return
         state.row.context_window = window
         store.set_chat(connection, state.row)
         event = chat.record(connection, "chat_updated", {"fields": ["context_window"]})
