@@ -375,3 +375,26 @@ def test_F2_a_transcript_of_items_can_be_replayed_twice(tmp_path: Path) -> None:
 def test_a_part_whose_type_is_no_text_is_refused(type: object) -> None:
     with pytest.raises(MessageError):
         formats.parse({"role": "user", "content": [{"type": type}]})
+
+
+@pytest.mark.parametrize("said", ["", "I write it. "])
+@pytest.mark.parametrize("budget", [250, 400, 800])
+def test_F2_calls_that_are_cut_keep_the_thinking_before_them(memory: Memory, said: str, budget: int) -> None:
+    """The Anthropic API takes no calls of a turn that goes on without it."""
+    thinking = {"type": "thinking", "thinking": "I should write the file.", "signature": "c2ln"}
+    spoken = [{"type": "text", "text": said * 40}] if said else []
+    written = {"type": "tool_use", "id": "t1", "name": "write", "input": {"path": "a.txt", "content": "word " * 900}}
+    chat = memory.chat("a", context_window=8192)
+    chat.add(
+        [
+            {"role": "user", "content": "Write the file."},
+            {"role": "assistant", "content": [thinking, *spoken, written]},
+            {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t1", "content": "ok"}]},
+        ]
+    )
+    context = chat.context(max_tokens=budget)
+    assert context.tokens <= budget
+    (step,) = [one["content"] for one in context.to("anthropic")["messages"] if one["role"] == "assistant"]
+    assert step[0] == thinking
+    assert (step[-1]["type"], step[-1]["id"]) == ("tool_use", "t1")
+    assert len(str(step[-1]["input"])) < 4000

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from infold.messages import ANTHROPIC, CUT, RESPONSES, Message
+from infold.messages import ANTHROPIC, BOUND, CUT, RESPONSES, Message
 from infold.tokens import count, excerpt, message_tokens
 
 MIN_EXCERPT = 24  # tokens of the smallest excerpt worth showing
@@ -55,7 +55,7 @@ def excerpt_message(message: Message, cap: int) -> Message | None:
     if frame > cap:
         return None
     if text:
-        short = replace(short, content=excerpt(text, cap - frame, mark))
+        short = _with_text(short, excerpt(text, cap - frame, mark))
     tokens = message_tokens(short)
     return replace(short, tokens=tokens) if tokens <= cap else None
 
@@ -63,6 +63,11 @@ def excerpt_message(message: Message, cap: int) -> Message | None:
 def _bare(message: Message) -> tuple[Message, str]:
     """The message without its text and extra fields, and the text."""
     extra = _marks(message)
+    if message.tool_calls and ANTHROPIC in message.extra and isinstance(message.content, list):
+        bound = [part for part in message.content if part["type"] in BOUND]
+        if bound:  # its API takes no calls back without what was thought before them
+            calls = [part for part in message.content if part["type"] == "tool_use"]
+            return replace(message, extra={ANTHROPIC: {}}, content=[*bound, *calls]), message.text
     if message.content is not None:
         return replace(message, extra=extra, content=""), message.text
     if message.tool_calls or message.opaque:
@@ -70,6 +75,13 @@ def _bare(message: Message) -> tuple[Message, str]:
     # Neither content nor calls: what it says stands in an extra field, such as a refusal.
     said = "\n".join(value for value in message.extra.values() if isinstance(value, str))
     return replace(message, extra={}, content=""), said
+
+
+def _with_text(message: Message, text: str) -> Message:
+    if not isinstance(message.content, list):
+        return replace(message, content=text)
+    at = sum(part["type"] in BOUND for part in message.content)
+    return replace(message, content=[*message.content[:at], {"type": "text", "text": text}, *message.content[at:]])
 
 
 def _marks(message: Message) -> dict[str, Any]:
