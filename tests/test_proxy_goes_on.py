@@ -197,3 +197,39 @@ def test_F9_a_window_that_was_given_stays(proxied: Proxied) -> None:
     proxied.api.patch("/v1/chats/as it is", json={"context_window": 128_000}).raise_for_status()
     asked(proxied, [user("Hello"), assistant("Hi"), user("Well?")], "as it is", model="gpt-4")
     assert window(proxied, "as it is") == 128_000
+
+
+def test_F9_what_is_asked_for_now_is_not_cut_while_the_window_has_room(proxied: Proxied) -> None:
+    history: list[Wire] = [user("My seat is 14C.")]
+    asked(proxied, history, "large", model="gpt-4")
+    history.append(user("Read this: " + "word " * 6500))
+    asked(proxied, history, "large", model="gpt-4", max_tokens=500)
+    assert proxied.last_sent()["body"]["messages"] == history[:-1]
+    history.append(user("And this: " + "word " * 6800))  # together with what was said before it is too much
+    asked(proxied, history, "large", model="gpt-4", max_tokens=500)
+    sent = proxied.last_sent()["body"]["messages"]
+    assert sent[-1] == history[-2]
+    assert "[infold bridge]" in str(sent)
+    history.append(user("Too much: " + "word " * 9000))
+    asked(proxied, history, "large", model="gpt-4", max_tokens=500)
+    assert "left out" in proxied.last_sent()["body"]["messages"][-1]["content"]
+
+
+@pytest.mark.parametrize(("path", "role"), [(CHAT, "system"), (CHAT, "developer"), (RESPONSES, "developer")])
+def test_F9_what_a_client_tells_the_model_in_the_midst_of_a_chat_holds_on(tmp_path: Path, path: str, role: str) -> None:
+    told = {"role": role, "content": "From now on answer in French, and never mention prices."}
+    key = "messages" if path == CHAT else "input"
+    with start_proxied(tmp_path, context_window=2500, memory_timeout=30) as proxied:
+        history: list[Wire] = [{"role": role, "content": "You are brief."}]
+        for number in range(16):
+            history += [dict(told)] * (number in (3, 5))
+            history.append(user(f"Question {number}: " + f"thing{number} " * 60))
+            answer = proxied.post(path, {"model": "echo", key: history}, X_Infold_Chat="told").json()
+            history += [answer["choices"][0]["message"]] if path == CHAT else answer["output"]
+            sent = proxied.last_sent()["body"][key]
+            if number >= 3:
+                assert told in sent
+        assert proxied.folded("told") > 10
+        assert len(sent) < len(history)
+        assert [one for one in sent if one == told] == [told]  # said twice, it is told once
+        proxied.sound()

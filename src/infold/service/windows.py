@@ -11,6 +11,7 @@ from infold.ledger import prefixes, store
 from infold.memory import CONTEXT_WINDOW
 from infold.models import prices
 from infold.models.spec import Model
+from infold.service.wire import OWN, STANDING_SHARE
 from infold.tokens import count_cached, tools_tokens
 
 if TYPE_CHECKING:
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
     from infold.state import State
 
 _FEWEST = 256  # tokens that a context always gets, however much a client wants for the reply
+_MOST, _MOST_CLAUDE = 0.95, 0.75
+"""Of a window, what a turn that is large itself may fill. Claude's own tokens are smaller than those that are counted here."""
+_BESIDE = 4  # part of the usual budget that memory keeps beside such a turn
 
 
 class Room(NamedTuple):
@@ -70,10 +74,21 @@ def room(state: State, asked: Asked, given: int | None) -> Room:
     # Of a window that is only guessed, or less than the model's, what a client would take for the reply says nothing.
     known = own is not None and window >= own
     reserved = asked.reserve_output if known else min(asked.reserve_output, budget // 2)
-    reserved += count_cached(asked.system or "")
+    later = {message.text for message in asked.messages if message.role in OWN}
+    reserved += count_cached(asked.system or "") + min(sum(map(count_cached, later)), budget // STANDING_SHARE)
     tokens = tools_tokens(asked.tools)
+    if known and not policy.budget:  # what is asked for now is not cut as long as the window has room for it
+        most = int((_MOST_CLAUDE if (asked.model or "").startswith("claude") else _MOST) * window)
+        budget = max(budget, min(most, _open_turn(state) + reserved + tokens + budget // _BESIDE))
     fits = state.unfolded_tokens + reserved + tokens < budget
     most = max(0, budget - _FEWEST if known else budget // 2)
     if reserved + tokens > most:  # the provider decides whether that fits; a part is left for the chat
         return Room(budget, most, None, fits)
     return Room(budget, reserved, list(asked.tools) or None, fits)
+
+
+def _open_turn(state: State) -> int:
+    """Tokens of what the model is to answer: from the last words of the user on."""
+    messages = state.messages
+    first = next((at for at in range(len(messages) - 1, -1, -1) if messages[at].role == "user"), len(messages))
+    return sum(message.tokens for message in messages[first:])

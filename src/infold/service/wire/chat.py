@@ -26,7 +26,7 @@ from infold.service.wire.base import (
     whole,
 )
 from infold.service.wire.naming import named, unnamed
-from infold.service.wire.tail import as_developer, shown, with_own_end
+from infold.service.wire.tail import as_developer, shown, standing, with_own_end
 
 # What of a reply is kept beside its content. Some servers refuse other things that they themselves wrote, such as
 # reasoning; a client that needs them sends them itself.
@@ -58,6 +58,7 @@ class ChatApi:
         at = own_messages(given)
         own, chat = given[:at], given[at:]
         built = formats.to_chat(shown(context, own)) if as_developer(own) else context.messages
+        own = [*own, *standing(chat, built, context.budget)]
         return {**body, "messages": [*own, *map(unnamed, with_own_end(built, named(chat), chat))]}
 
     def replies(self, body: bytes, status: int, content_type: str) -> Reply | None:

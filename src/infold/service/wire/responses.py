@@ -25,7 +25,7 @@ from infold.service.wire.base import (
     tools_of,
     whole,
 )
-from infold.service.wire.tail import shown, with_own_end
+from infold.service.wire.tail import shown, standing, with_own_end
 
 _ENDED = ("completed", "incomplete")  # incomplete: the model was stopped, and all it said is there
 
@@ -56,7 +56,8 @@ class ResponsesApi:
         built = formats.to_responses(shown(context, own))
         if body.get("store") is False:  # the upstream does not know reasoning that it cannot read here
             built = [item for item in built if item.get("type") != "reasoning" or item.get("encrypted_content")]
-        return {**body, "input": [*own, *with_own_end(built, given[len(own) :])]}
+        rest = given[len(own) :]
+        return {**body, "input": [*own, *standing(rest, built, context.budget), *with_own_end(built, rest)]}
 
     def replies(self, body: bytes, status: int, content_type: str) -> Reply | None:
         answer = loaded(body, status, content_type)

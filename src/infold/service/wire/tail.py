@@ -9,9 +9,12 @@ from typing import Any
 from infold.context import Context
 from infold.errors import MessageError
 from infold.messages import Message
-from infold.service.wire.base import Wire, parsed
+from infold.service.wire.base import OWN, Wire, parsed
 from infold.service.wire.identity import identity, silent
+from infold.tokens import counted
 
+STANDING_SHARE = 4
+"""Part of a context's budget that instructions in the midst of a chat may take beside it."""
 _CACHE = "cache_control"
 
 
@@ -26,6 +29,23 @@ def shown(context: Context, own: Sequence[Any]) -> list[Message]:
     if not as_developer(own):
         return found
     return [replace(m, role="developer") if m.role == "system" and not m.seq else m for m in found]
+
+
+def standing(given: Sequence[Any], built: Sequence[Wire], budget: int) -> list[Any]:
+    """What a client has told the model in the midst of its chat, where the context does not show it any more: it holds on. The
+    newest, if that is very much."""
+    shown = {said for value in built if value.get("role") in OWN for said in _says([value])}
+    room = budget // STANDING_SHARE
+    found: list[Any] = []
+    for value in reversed(given):
+        said = _says([value]) if isinstance(value, dict) and value.get("role") in OWN else []
+        if said and shown.isdisjoint(said):
+            room -= sum(message.tokens for message in counted(parsed([value])))
+            if room < 0:
+                break
+            found.append(value)
+            shown.update(said)
+    return found[::-1]
 
 
 def with_own_end(built: Sequence[Wire], given: Sequence[Any], words: Sequence[Any] = ()) -> list[Wire]:
