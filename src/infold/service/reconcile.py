@@ -244,7 +244,7 @@ def _located(memory: Memory, caller: Caller, asked: Asked) -> _Found:
     if len(going_on) > 1 and caller.chat is None:  # the same words in several chats: which one is meant cannot be told
         return _Found(_created(memory, caller, None), 0, 0, new=True)
     best = going_on[0] if going_on else max(same, key=lambda match: (match.sent, -match.key))
-    if not best.ends and (beyond := _beyond(memory, caller, best, asked.messages)):
+    if not best.ends and caller.chat is not None and (beyond := _beyond(memory, caller, best, asked.messages)):
         return beyond
     return _found(caller, best, whole=True)
 
@@ -275,13 +275,11 @@ def _beginning(memory: Memory, caller: Caller, chat: Chat, messages: Sequence[Me
 
 
 def _beyond(memory: Memory, caller: Caller, match: Match, messages: Sequence[Message]) -> _Found | None:
-    """Where a request goes on with a chat that it shares the beginning with: some clients leave out what comes after that."""
+    """Where a request goes on with a named chat that it shares the beginning with: some clients leave out what comes after that."""
     with memory.database.read() as connection:
         row = store.chat_by_key(connection, match.key)
-        chats = [known.Found(match.key, match.seq, match.id, row.last_seq if row else 0)]
-        if caller.chat is not None:
-            chats = resending.family(connection, chats[0], caller.scope)
-        part = overlapping(connection, chats, messages[match.sent :])
+        start = known.Found(match.key, match.seq, match.id, row.last_seq if row else 0)
+        part = overlapping(connection, resending.family(connection, start, caller.scope), messages[match.sent :])
     if part is None or not part.replied or (part.key == match.key and part.seq <= match.seq):
         return None
     return _found(caller, replace(part, sent=match.sent + part.sent), whole=False)
