@@ -128,6 +128,26 @@ def test_a_reply_that_says_nothing_makes_no_branch(memory: Memory, chat: str | N
     assert len(sizes(memory)) == 1
 
 
+@pytest.mark.parametrize("chat", ["n", None])
+@pytest.mark.parametrize("role", ["system", "developer"])
+def test_a_reminder_may_move_along(memory: Memory, chat: str | None, role: str) -> None:
+    """Some clients end, or begin, every request with instructions of the moment, and keep none of them."""
+    history: list[Wire] = []
+    for number in range(6):
+        history.append(user(f"Question {number}?"))
+        reminder = {"role": role, "content": f"It is {number} o'clock. Be brief."}
+        place = ask(memory, chat, *history[:-1], reminder, history[-1], reminder)
+        if chat or number:  # tried again; without name and reply, that would be another chat
+            ask(memory, chat, *history[:-1], reminder, history[-1], reminder)
+        history.append(assistant(f"Answer {number}."))
+        settle(place, told(history[-1]))
+    assert len(sizes(memory)) == 1
+    found = memory.find(place.chat.id)
+    assert found is not None
+    spoken = [message.text for message in found.messages() if message.role != role]
+    assert spoken == [one["content"] for one in history]
+
+
 def test_texts_that_were_looked_up_for_a_question_may_go(memory: Memory) -> None:
     """Clients put what they have found into the last message, and keep the message without it."""
     history: list[Wire] = []

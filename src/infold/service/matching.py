@@ -237,6 +237,8 @@ class _Walk:
             found = replace(found, gone=True)
         if ends and not self._open:
             sent = self._said[self._same - 1] + 1 if self._same else self._begun
+            if self._same == len(self._said):  # what is left says nothing, and the chat has it, or the like of it
+                sent = len(self._messages)
             return replace(found, seq=self.seq, sent=sent, ends=True)
         rest = self._said[self._same :]
         return replace(found, seq=self._sure, sent=rest[0] if rest else len(self._messages))

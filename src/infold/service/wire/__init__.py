@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 
 from infold.service.wire.anthropic import AnthropicApi
-from infold.service.wire.base import OWN, Api, Asked, Reply, Streamed, read_part
+from infold.service.wire.base import Api, Asked, Reply, Streamed, read_part
 from infold.service.wire.chat import ChatApi
-from infold.service.wire.identity import START, identity, prefixes, reasoning, silent
+from infold.service.wire.identity import OWN, START, identity, prefixes, reasoning, silent
 from infold.service.wire.responses import ResponsesApi
 from infold.service.wire.tail import STANDING_SHARE
 

@@ -15,12 +15,12 @@ from infold import formats
 from infold.context import Context
 from infold.errors import MessageError
 from infold.messages import Message
+from infold.service.wire.identity import OWN
 from infold.service.wire.mending import mended
 from infold.service.wire.sse import LIMIT, Parser
 
 Wire = dict[str, Any]
 
-OWN = ("system", "developer")  # roles of what the client tells the model before the chat
 _SHORT = 4096  # bytes of a message that is kept in mind
 _EACH = 1024  # bytes that a block, call or item takes beside its texts
 

@@ -27,6 +27,9 @@ _BESIDE = frozenset(("id", "status", "cache_control", "annotations", "citations"
 # What some models write before they reply, which clients show apart and do not send again.
 _THOUGHT = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL)
 
+OWN = ("system", "developer")
+"""Roles of what the client tells the model, before the chat or in its midst, where it moves along."""
+
 _PLAIN = {"role", "content"}
 _SHORT = 4096  # characters of a text whose hash is kept in mind
 _CHATS, _FEW, _MOST = 64, 8, 128  # chats whose hashes are, from how many messages on, and of how many
@@ -67,7 +70,12 @@ def _hash(text: str) -> bytes:
 
 
 def silent(message: Message) -> bool:
-    """Whether a message is reasoning, or nothing at all: a client may send it again or not."""
+    """Whether a message says nothing by which a chat is known: a client may send it again or not, there or elsewhere."""
+    return message.role in OWN or says_nothing(message)
+
+
+def says_nothing(message: Message) -> bool:
+    """Whether a message is reasoning, or nothing at all."""
     if message.role != "assistant" or message.tool_calls:
         return False
     if isinstance(message.content, str) and _spoken("assistant", message.content):  # the common case

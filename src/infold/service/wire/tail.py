@@ -9,8 +9,8 @@ from typing import Any
 from infold.context import Context
 from infold.errors import MessageError
 from infold.messages import Message
-from infold.service.wire.base import OWN, Wire, parsed
-from infold.service.wire.identity import identity, silent
+from infold.service.wire.base import Wire, parsed
+from infold.service.wire.identity import OWN, identity, says_nothing
 from infold.tokens import counted
 
 STANDING_SHARE = 4
@@ -78,7 +78,7 @@ def _starts(values: Sequence[Any]) -> Iterator[int]:
 def _says(group: Sequence[Wire]) -> list[bytes]:
     """What a message says; nothing where it is not understood."""
     try:
-        return [identity(message) for message in parsed(group) if not silent(message)]
+        return [identity(message) for message in parsed(group) if not says_nothing(message)]
     except MessageError:
         return []
 
