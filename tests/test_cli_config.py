@@ -22,9 +22,10 @@ import pytest
 import yaml
 
 from infold import Memory
-from infold.presets import FROM_FILE
+from infold.models.spec import HOSTED_PROMPT
+from infold.presets import FROM_FILE, PRESETS
 from infold.service.settings import MEMORY_TABLE
-from tests.conftest import turn
+from tests.conftest import START, assistant, turn, user, words
 from tests.test_cli import Run, in_folder
 from tests.test_settings import FIELDS
 
@@ -129,6 +130,48 @@ def test_other_commands_use_the_files_model(run: Run, tmp_path: Path) -> None:
     run("add", "trip", "--file", "trip.jsonl", "--preset", "rolling")
     failed = json.loads(run("fold", "trip", "--json")[1])["failed"]
     assert ["openai" in one["message"] for one in failed] == [True]  # there is no key, so it could not be asked
+
+
+def told(number: int) -> list[dict[str, Any]]:
+    """A turn with something to remember."""
+    return [user(f"I prefer seat {number} and I moved to town {number}. {words(40)}"), assistant("Noted.")]
+
+
+def asked_models(run: Run) -> list[str]:
+    """Whom a fold of the chat `trip` asks; nobody answers there."""
+    run("fold", "trip")
+    return sorted(used["model"] for used in json.loads(run("usage", "trip", "--json")[1])["models"])
+
+
+@pytest.mark.parametrize("where", ["environment", "file"])
+def test_E6_commands_ask_the_hosted_prompt_and_keep_what_it_has_to_read(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, nobody: str, where: str
+) -> None:
+    with Memory(f"sqlite:///{tmp_path}/infold.db") as memory:
+        chat = memory.chat("trip", config=PRESETS["chunked"].with_values({"chunk_tokens": 200}))
+        chat.add([message for n in range(12) for message in told(n)], created_at=START)
+        assert chat.memory.cursor
+    assert json.loads(run("compact", "--json")[1])["skipped_upgrade"] == 0
+    monkeypatch.setenv("OPENAI_API_KEY", "a key of nobody")
+    monkeypatch.setenv("OPENAI_BASE_URL", nobody)
+    if where == "environment":
+        monkeypatch.setenv("PROMPT_VERSION_SUMMARY_GLOBAL", "7")
+    else:
+        (tmp_path / "infold.toml").write_text("[memory]\nprompt_version_summary_global = '7'\n")
+    done = json.loads(run("compact", "--remove", "--yes", "--json")[1])
+    assert (done["messages"], done["skipped_upgrade"] > 0) == (0, True)
+    assert asked_models(run) == [f"prompt:{HOSTED_PROMPT}"]
+
+
+@pytest.mark.parametrize("name", ["MEMORY_SUMMARIZER_MODEL", "INFOLD_MODEL"])
+def test_E6_commands_ask_all_models_of_a_list(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, nobody: str, name: str
+) -> None:
+    with Memory(f"sqlite:///{tmp_path}/infold.db") as memory:
+        memory.chat("trip", preset="rolling").add([message for n in range(6) for message in told(n)])
+    monkeypatch.setenv(name, f"{nobody}#a, {nobody}#b")
+    assert asked_models(run) == [f"openai:a@{nobody}", f"openai:b@{nobody}"]
+    assert run("fold", "trip", "--model", "openai:c, nobody:d")[2].startswith("error: model (argument) must be")
 
 
 def test_doctor_knows_ok_warn_and_fail(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
