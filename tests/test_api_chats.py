@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 from urllib.parse import quote
 
@@ -41,6 +43,18 @@ def test_a_chat_is_created_once(api: Client) -> None:
     assert {name: told[name] for name in given} == given
     assert told["config"]["keep"] == 6
     problem(api.post("/v1/chats", json={"id": "once", "preset": "chain"}), 409, "policy_mismatch")
+
+
+def test_one_of_many_who_create_a_chat_at_once_has_created_it(api: Client) -> None:
+    everybody = threading.Barrier(8)
+
+    def create(name: str) -> int:
+        everybody.wait()
+        return api.post("/v1/chats", json={"id": name}).status_code
+
+    with ThreadPoolExecutor(8) as threads:
+        for name in (f"race {n}" for n in range(40)):
+            assert sorted(threads.map(create, [name] * 8)) == [200] * 7 + [201]
 
 
 def test_a_chat_without_id_gets_one(api: Client) -> None:
