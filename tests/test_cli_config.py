@@ -132,6 +132,43 @@ def test_other_commands_use_the_files_model(run: Run, tmp_path: Path) -> None:
     assert ["openai" in one["message"] for one in failed] == [True]  # there is no key, so it could not be asked
 
 
+def made(tmp_path: Path, *names: str) -> list[tuple[str, int]]:
+    """Preset and window of chats."""
+    found = []
+    with Memory(f"sqlite:///{tmp_path}/infold.db", model=()) as memory:
+        for name in names:
+            with memory.chat(name).reading() as (_, state):
+                found.append((state.stored.name, state.row.context_window))
+    return found
+
+
+@pytest.mark.parametrize("where", ["environment", "file"])
+def test_E6_a_new_chat_is_made_as_the_settings_say(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, where: str
+) -> None:
+    assert run("add", "old", "hello")[0] == 0
+    if where == "environment":
+        monkeypatch.setenv("INFOLD_PRESET", "rolling")
+        monkeypatch.setenv("INFOLD_CONTEXT_WINDOW", "4096")
+    else:
+        (tmp_path / "infold.toml").write_text("preset = 'rolling'\ncontext_window = 4096\n")
+    (tmp_path / "talk.jsonl").write_text(json.dumps(user("hello")) + "\n")
+    for command in (
+        ("add", "old", "again"),
+        ("replay", "talk.jsonl", "--chat", "old"),
+        ("add", "new", "hello"),
+        ("add", "new", "again"),
+        ("add", "other", "hello", "--preset", "chain", "--context-window", "2048"),
+        ("replay", "talk.jsonl"),
+    ):
+        assert run(*command)[0] == 0, command
+    assert made(tmp_path, "old", "new", "other", "talk") == [
+        ("default", 8192), ("rolling", 4096), ("chain", 2048), ("rolling", 4096)
+    ]  # fmt: skip
+    code, _, err = run("add", "new", "hello", "--preset", "default")
+    assert (code, "was created with another policy" in err) == (1, True)
+
+
 def told(number: int) -> list[dict[str, Any]]:
     """A turn with something to remember."""
     return [user(f"I prefer seat {number} and I moved to town {number}. {words(40)}"), assistant("Noted.")]

@@ -23,6 +23,7 @@ from infold.cli.options import (
     OfTenant,
     SettingsFile,
     asking,
+    begun,
     existing,
     in_force,
     opened,
@@ -94,8 +95,9 @@ def add(
     else:
         text = sys.stdin.read() if content in (None, "-") else content
         messages = [{"role": role, "content": text, **({"id": id} if id else {})}]
-    with asking(in_force(config, database, model), tenant=tenant, create=True) as memory:
-        handle = memory.chat(chat, user=user, preset=preset, system=system, context_window=context_window)
+    settings = in_force(config, database, model)
+    with asking(settings, tenant=tenant, create=True) as memory:
+        handle = begun(memory, settings, chat, user=user, preset=preset, system=system, context_window=context_window)
         folds = len(handle.events())
         added = handle.add(messages, repair=file is not None)
         handle.settle()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -68,6 +68,11 @@ def opened(database: str | None, config: Path | None, *, tenant: str = "", creat
 def asking(settings: ServiceSettings, *, tenant: str = "", create: bool = False) -> Memory:
     """The same for commands that may ask the models of the settings, or have to know which those are."""
     return Memory(settings.database, create=create, model=settings.memory_model).tenant(tenant)
+
+
+def begun(memory: Memory, settings: ServiceSettings, name: str, **given: Any) -> Chat:
+    """A chat to write in; a new one is made as the settings say where nothing else is given."""
+    return memory.begin(name, new_preset=settings.preset, new_window=settings.context_window, **given)[0]
 
 
 def existing(memory: Memory, name: str) -> Chat:

@@ -18,7 +18,7 @@ from rich.text import Text
 
 from infold.audit import Proof
 from infold.chat import Chat
-from infold.cli.options import DatabaseUrl, Json, Models, SettingsFile, asking, in_force
+from infold.cli.options import DatabaseUrl, Json, Models, SettingsFile, asking, begun, in_force
 from infold.cli.output import console, day, errors, fail, memory_text, print_json
 from infold.cli.recalling import marked
 from infold.cli.transcript import read_transcript, split_system
@@ -71,10 +71,11 @@ def replay(
         assert file is not None
         messages, name = read_transcript(file), chat or file.stem
     system, messages = split_system(messages)
-    with asking(in_force(config, database, model), create=True) as memory:
+    settings = in_force(config, database, model)
+    with asking(settings, create=True) as memory:
         if fresh and any(info.id == name for info in memory.chats()):
             memory.chat(name).delete()
-        handle = memory.chat(name, user=user, preset=preset, system=system, context_window=context_window)
+        handle = begun(memory, settings, name, user=user, preset=preset, system=system, context_window=context_window)
         tokens = _feed(handle, messages, quiet=as_json)
         # The last question again, as if it were asked now: what would the model see?
         question = next((m for m in reversed(messages) if m.get("role") == "user"), None)
