@@ -275,6 +275,14 @@ def test_doctor_only_looks_at_an_old_database(run: Run, tmp_path: Path) -> None:
     assert (tmp_path / "infold.db").read_bytes() == before
 
 
+def test_doctor_only_looks_at_an_empty_file(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "infold.db").touch()
+    found = checks(run)["database"]
+    assert (found["status"], "is not there yet" in found["detail"]) == ("ok", True)
+    assert [(path.name, path.stat().st_size) for path in tmp_path.iterdir()] == [("infold.db", 0)]
+    assert run("add", "trip", "hello")[0] == 0
+
+
 def test_doctor_only_looks_at_an_old_postgresql_database(run: Run, postgres_url: str) -> None:
     version = "infold.alembic_version"
     with psycopg.connect(postgres_url) as connection:

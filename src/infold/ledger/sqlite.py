@@ -116,6 +116,8 @@ class Sqlite:
             state = self._state(migrate)
         finally:
             connection.execute("ROLLBACK")
+        if state == "new" and not migrate:
+            raise NotFoundError(f"{self.path} is empty; the first message makes it a database")
         if state != "current":
             self._patiently("PRAGMA journal_mode = WAL")
             self._migrate()
