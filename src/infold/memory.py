@@ -107,8 +107,7 @@ class Memory:
     def tenant(self, name: str) -> Memory:
         """The chats of one tenant, in the same database: nothing of another tenant's can be seen through it, whatever is
         asked for. It is this memory's own: close that one, not this."""
-        if name:
-            _check_name(name, "tenant")
+        check_label(name, "a tenant")
         view = copy.copy(self)
         view.database = self.database.of(name)
         view.recaller = self.recaller.of(view.database)
@@ -397,6 +396,12 @@ def check_window(value: object) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or not 256 <= value <= 100_000_000:
         raise ConfigError(f"context_window must be a whole number of tokens from 256 to 100,000,000, not {value!r}")
     return value
+
+
+def check_label(value: object, what: str) -> None:
+    """A name that is shown in lists and logs; it may be empty."""
+    if not isinstance(value, str) or len(value) > 200 or not value.isprintable():
+        raise ConfigError(f"{what} must be a text of at most 200 printable characters, not {str(value)[:40]!r}")
 
 
 def new_id() -> str:
