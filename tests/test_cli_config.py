@@ -117,7 +117,20 @@ def test_a_tenants_chats_are_seen_with_its_name(run: Run, tmp_path: Path) -> Non
     assert "no chat 'trip'" in run("context", "trip", "Where?")[2]
     assert "Uppsala" in run("recall", "Uppsala", "--user", "ann", "--tenant", "acme")[1]
     assert run("facts", "--user", "ann", "--tenant", "acme")[0] == 0
-    assert "no user 'ann'" in run("facts", "--user", "ann")[2]
+    for command in (("summary", "trip"), ("facts", "--user", "ann")):
+        err = run(*command)[2]
+        assert "the default tenant has no chats, others have: --tenant NAME" in err
+    assert "the tenant 'acme b' has no chats" in run("summary", "trip", "--tenant", "acme b")[2]
+
+
+def test_a_transcript_is_replayed_for_a_tenant(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "talk.jsonl").write_text(json.dumps(user("hello")) + "\n")
+    code, out, _ = run("replay", "talk.jsonl", "--tenant", "acme b", "-d", "a.db")
+    assert code == 0
+    assert "facts talk --tenant 'acme b' -d a.db\n" in out
+    assert "verify -d a.db\n" in out
+    with Memory(f"sqlite:///{tmp_path}/a.db") as memory:
+        assert memory.tenants() == ["acme b"]
 
 
 def test_other_commands_use_the_files_model(run: Run, tmp_path: Path) -> None:

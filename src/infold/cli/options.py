@@ -79,9 +79,18 @@ def existing(memory: Memory, name: str) -> Chat:
     """A chat that must be there already: looking at one must not create it."""
     known = [info.id for info in memory.chats()]
     if name not in known:
-        near = f"; there are {', '.join(known[:8])}" if known else "; the database has no chats"
-        fail(f"no chat {name!r}{near}")
+        near = f"there are {', '.join(known[:8])}" if known else _none(memory)
+        fail(f"no chat {name!r}; {near}")
     return memory.chat(name)
+
+
+def _none(memory: Memory) -> str:
+    """Where a tenant has no chats: whether anybody has."""
+    if not memory.tenants():
+        return "the database has no chats"
+    tenant = memory.database.tenant
+    whose = f"the tenant {tenant!r}" if tenant else "the default tenant"
+    return f"{whose} has no chats, others have: --tenant NAME says whose are meant"
 
 
 def one_of(chat: str | None, user: str | None) -> None:
@@ -95,8 +104,9 @@ def chosen(memory: Memory, chat: str | None, user: str | None) -> Chat | User:
     if chat is not None:
         return existing(memory, chat)
     assert user is not None
-    known = list(dict.fromkeys(info.user for info in memory.chats() if info.user))
+    chats = memory.chats()
+    known = list(dict.fromkeys(info.user for info in chats if info.user))
     if user not in known:
-        near = f"there are {', '.join(known[:8])}" if known else "no chat has one"
+        near = f"there are {', '.join(known[:8])}" if known else "no chat has one" if chats else _none(memory)
         fail(f"no user {user!r}; {near} (infold add CHAT --user NAME tells whose chat it is)")
     return memory.user(user)

@@ -18,7 +18,7 @@ from rich.text import Text
 
 from infold.audit import Proof
 from infold.chat import Chat
-from infold.cli.options import DatabaseUrl, Json, Models, SettingsFile, asking, begun, in_force
+from infold.cli.options import DatabaseUrl, Json, Models, OfTenant, SettingsFile, asking, begun, in_force
 from infold.cli.output import console, day, errors, fail, memory_text, print_json
 from infold.cli.recalling import marked
 from infold.cli.transcript import read_transcript, split_system
@@ -57,6 +57,7 @@ def replay(
     max_tokens: Annotated[int | None, typer.Option(help="Budget of the context shown at the end.")] = None,
     fresh: Annotated[bool, typer.Option("--fresh", help="Delete the chat first if it exists.")] = False,
     model: Models = None,
+    tenant: OfTenant = "",
     database: DatabaseUrl = None,
     config: SettingsFile = None,
     as_json: Json = False,
@@ -72,7 +73,7 @@ def replay(
         messages, name = read_transcript(file), chat or file.stem
     system, messages = split_system(messages)
     settings = in_force(config, database, model)
-    with asking(settings, create=True) as memory:
+    with asking(settings, tenant=tenant, create=True) as memory:
         if fresh and any(info.id == name for info in memory.chats()):
             memory.chat(name).delete()
         handle = begun(memory, settings, name, user=user, preset=preset, system=system, context_window=context_window)
@@ -178,7 +179,10 @@ def _show(chat: Chat, context: Context, proof: Proof, tokens: int, place: str, a
     command = Path(sys.argv[0])
     name = command.name if shutil.which(command.name) else os.path.relpath(command)
     id, question = shlex.quote(chat.id), shlex.quote(asked or "…")
-    more = (f"context {id} --explain", f"facts {id}", f"recall {question} --chat {id}", "verify")
+    tenant = chat._memory.database.tenant
+    whose = f" --tenant {shlex.quote(tenant)}" if tenant else ""
+    own = (f"context {id} --explain", f"facts {id}", f"recall {question} --chat {id}")
+    more = (*(one + whose for one in own), "verify")
     console.print(Text("\n".join(["Look closer:", *(f"  {name} {one}{place}" for one in more)]), style="dim"))
 
 
