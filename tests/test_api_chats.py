@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 from urllib.parse import quote
 
@@ -41,6 +43,18 @@ def test_a_chat_is_created_once(api: Client) -> None:
     assert {name: told[name] for name in given} == given
     assert told["config"]["keep"] == 6
     problem(api.post("/v1/chats", json={"id": "once", "preset": "chain"}), 409, "policy_mismatch")
+
+
+def test_one_of_many_who_create_a_chat_at_once_has_created_it(api: Client) -> None:
+    everybody = threading.Barrier(8)
+
+    def create(name: str) -> int:
+        everybody.wait()
+        return api.post("/v1/chats", json={"id": name}).status_code
+
+    with ThreadPoolExecutor(8) as threads:
+        for name in (f"race {n}" for n in range(40)):
+            assert sorted(threads.map(create, [name] * 8)) == [200] * 7 + [201]
 
 
 def test_a_chat_without_id_gets_one(api: Client) -> None:
@@ -287,6 +301,46 @@ def test_a_body_of_another_type(api: Client) -> None:
 def test_what_is_not_there(api: Client) -> None:
     problem(api.get("/v1/nothing"), 404, "no_route")
     problem(api.get("/v1/chats/"), 404, "no_route")
-    answer = api.put("/v1/chats")
-    problem(answer, 405, "method_not_allowed")
-    assert "allow" in answer.headers
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "methods"),
+    [
+        ("PUT", "/v1/chats", "GET, HEAD, POST"),
+        ("PUT", "/v1/chats/a", "GET, HEAD, PATCH, DELETE"),
+        ("PUT", "/v1/chats/a%2Fb", "GET, HEAD, PATCH, DELETE"),
+        ("POST", "/v1/chats/a/entities", "GET, HEAD, PUT"),
+        ("GET", "/v1/chats/a/fold", "POST"),
+        ("HEAD", "/v1/chats/a/fold", "POST"),
+        ("DELETE", "/v1/models/a", "GET, HEAD"),
+        ("POST", "/healthz", "GET, HEAD"),
+    ],
+)
+def test_a_method_that_is_none_there(api: Client, method: str, path: str, methods: str) -> None:
+    answer = api.request(method, path)
+    assert (answer.status_code, answer.headers["allow"]) == (405, methods)
+    if method != "HEAD":
+        problem(answer, 405, "method_not_allowed")
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["/healthz", "/readyz", "/metrics", "/openapi.json", "/v1/chats", "/v1/chats/head", "/v1/chats/head/summary",
+     "/v1/chats/nobody", "/v1/chats?limit=x", "/v1/nothing", "/v1/models"],
+)  # fmt: skip
+def test_head_is_get_without_the_body(api: Client, path: str) -> None:
+    api.post("/v1/chats", json={"id": "head"})
+    got, head = api.get(path), api.head(path)
+    assert (head.status_code, head.content) == (got.status_code, b"")
+    left_out = ("date", "content-length") if path == "/metrics" else ("date",)  # it counts the requests
+    both = [[one for one in answer.headers.items() if one[0] not in left_out] for answer in (got, head)]
+    assert both[0] == both[1]
+    assert (head.headers.get("etag") is not None) == path.endswith("summary")
+
+
+def test_head_of_a_stream_ends(api: Client) -> None:
+    api.post("/v1/chats", json={"id": "head"})
+    for _ in range(70):  # more than a key may have at a time
+        answer = api.head("/v1/chats/head/events/stream")
+        assert (answer.status_code, answer.headers["content-type"][:17]) == (200, "text/event-stream")
+    assert 'route="/v1/chats/{chat_id}/events/stream"' in api.get("/metrics").text

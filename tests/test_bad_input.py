@@ -30,6 +30,7 @@ from infold import (
     ReadOnlyDatabaseError,
     UnknownPresetError,
 )
+from infold.service.settings import ServiceSettings
 from tests import rawsql
 from tests.conftest import assistant, call, result, turn, user, words
 
@@ -264,6 +265,26 @@ def test_a_closed_memory_says_so(url: str) -> None:
 
 
 # Database files ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "bad", ["host=h password=topsecret", "password=topsecret host=h", "user = u Password = topsecret"]
+)
+def test_E6_a_database_in_keywords_is_refused_and_its_password_not_repeated(
+    bad: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for use in (
+        Memory,
+        lambda name: ServiceSettings(database=name),
+        lambda name: ServiceSettings.resolve(database=name),
+    ):
+        with pytest.raises(ConfigError, match="postgresql://user:password@host/name") as caught:
+            use(bad)
+        assert "topsecret" not in str(caught.value)
+    assert list(tmp_path.iterdir()) == []
+    for good in ("a=b.db", "sqlite:///host=h.db", f"{tmp_path}/my-user=me.db"):
+        Memory(good).close()
 
 
 @pytest.mark.parametrize(

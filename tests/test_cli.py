@@ -162,7 +162,7 @@ def test_the_demo_folds_tools_and_all(run: Run) -> None:
         (["replay", "x.json"], b"[1]", "entry 1 is int"),
         (["replay", "x.json", "--preset", "magic"], b'[{"role":"user","content":"x"}]', "unknown preset 'magic'"),
         (["summary", "trip"], None, "no database at infold.db"),
-        (["verify", "-d", "mysql://x"], None, "cannot open mysql:// databases"),
+        (["verify", "-d", "mysql://x"], None, "must be a database such as sqlite:///infold.db"),
         (["context", "x", "-d", "sqlite:///x.json"], b"junk" * 500, "not a readable SQLite database"),
     ],
 )

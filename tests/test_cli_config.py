@@ -22,9 +22,10 @@ import pytest
 import yaml
 
 from infold import Memory
-from infold.presets import FROM_FILE
+from infold.models.spec import HOSTED_PROMPT
+from infold.presets import FROM_FILE, PRESETS
 from infold.service.settings import MEMORY_TABLE
-from tests.conftest import turn
+from tests.conftest import START, assistant, turn, user, words
 from tests.test_cli import Run, in_folder
 from tests.test_settings import FIELDS
 
@@ -116,7 +117,20 @@ def test_a_tenants_chats_are_seen_with_its_name(run: Run, tmp_path: Path) -> Non
     assert "no chat 'trip'" in run("context", "trip", "Where?")[2]
     assert "Uppsala" in run("recall", "Uppsala", "--user", "ann", "--tenant", "acme")[1]
     assert run("facts", "--user", "ann", "--tenant", "acme")[0] == 0
-    assert "no user 'ann'" in run("facts", "--user", "ann")[2]
+    for command in (("summary", "trip"), ("facts", "--user", "ann")):
+        err = run(*command)[2]
+        assert "the default tenant has no chats, others have: --tenant NAME" in err
+    assert "the tenant 'acme b' has no chats" in run("summary", "trip", "--tenant", "acme b")[2]
+
+
+def test_a_transcript_is_replayed_for_a_tenant(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "talk.jsonl").write_text(json.dumps(user("hello")) + "\n")
+    code, out, _ = run("replay", "talk.jsonl", "--tenant", "acme b", "-d", "a.db")
+    assert code == 0
+    assert "facts talk --tenant 'acme b' -d a.db\n" in out
+    assert "verify -d a.db\n" in out
+    with Memory(f"sqlite:///{tmp_path}/a.db") as memory:
+        assert memory.tenants() == ["acme b"]
 
 
 def test_other_commands_use_the_files_model(run: Run, tmp_path: Path) -> None:
@@ -129,6 +143,85 @@ def test_other_commands_use_the_files_model(run: Run, tmp_path: Path) -> None:
     run("add", "trip", "--file", "trip.jsonl", "--preset", "rolling")
     failed = json.loads(run("fold", "trip", "--json")[1])["failed"]
     assert ["openai" in one["message"] for one in failed] == [True]  # there is no key, so it could not be asked
+
+
+def made(tmp_path: Path, *names: str) -> list[tuple[str, int]]:
+    """Preset and window of chats."""
+    found = []
+    with Memory(f"sqlite:///{tmp_path}/infold.db", model=()) as memory:
+        for name in names:
+            with memory.chat(name).reading() as (_, state):
+                found.append((state.stored.name, state.row.context_window))
+    return found
+
+
+@pytest.mark.parametrize("where", ["environment", "file"])
+def test_E6_a_new_chat_is_made_as_the_settings_say(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, where: str
+) -> None:
+    assert run("add", "old", "hello")[0] == 0
+    if where == "environment":
+        monkeypatch.setenv("INFOLD_PRESET", "rolling")
+        monkeypatch.setenv("INFOLD_CONTEXT_WINDOW", "4096")
+    else:
+        (tmp_path / "infold.toml").write_text("preset = 'rolling'\ncontext_window = 4096\n")
+    (tmp_path / "talk.jsonl").write_text(json.dumps(user("hello")) + "\n")
+    for command in (
+        ("add", "old", "again"),
+        ("replay", "talk.jsonl", "--chat", "old"),
+        ("add", "new", "hello"),
+        ("add", "new", "again"),
+        ("add", "other", "hello", "--preset", "chain", "--context-window", "2048"),
+        ("replay", "talk.jsonl"),
+    ):
+        assert run(*command)[0] == 0, command
+    assert made(tmp_path, "old", "new", "other", "talk") == [
+        ("default", 8192), ("rolling", 4096), ("chain", 2048), ("rolling", 4096)
+    ]  # fmt: skip
+    code, _, err = run("add", "new", "hello", "--preset", "default")
+    assert (code, "was created with another policy" in err) == (1, True)
+
+
+def told(number: int) -> list[dict[str, Any]]:
+    """A turn with something to remember."""
+    return [user(f"I prefer seat {number} and I moved to town {number}. {words(40)}"), assistant("Noted.")]
+
+
+def asked_models(run: Run) -> list[str]:
+    """Whom a fold of the chat `trip` asks; nobody answers there."""
+    run("fold", "trip")
+    return sorted(used["model"] for used in json.loads(run("usage", "trip", "--json")[1])["models"])
+
+
+@pytest.mark.parametrize("where", ["environment", "file"])
+def test_E6_commands_ask_the_hosted_prompt_and_keep_what_it_has_to_read(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, nobody: str, where: str
+) -> None:
+    with Memory(f"sqlite:///{tmp_path}/infold.db") as memory:
+        chat = memory.chat("trip", config=PRESETS["chunked"].with_values({"chunk_tokens": 200}))
+        chat.add([message for n in range(12) for message in told(n)], created_at=START)
+        assert chat.memory.cursor
+    assert json.loads(run("compact", "--json")[1])["skipped_upgrade"] == 0
+    monkeypatch.setenv("OPENAI_API_KEY", "a key of nobody")
+    monkeypatch.setenv("OPENAI_BASE_URL", nobody)
+    if where == "environment":
+        monkeypatch.setenv("PROMPT_VERSION_SUMMARY_GLOBAL", "7")
+    else:
+        (tmp_path / "infold.toml").write_text("[memory]\nprompt_version_summary_global = '7'\n")
+    done = json.loads(run("compact", "--remove", "--yes", "--json")[1])
+    assert (done["messages"], done["skipped_upgrade"] > 0) == (0, True)
+    assert asked_models(run) == [f"prompt:{HOSTED_PROMPT}"]
+
+
+@pytest.mark.parametrize("name", ["MEMORY_SUMMARIZER_MODEL", "INFOLD_MODEL"])
+def test_E6_commands_ask_all_models_of_a_list(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, nobody: str, name: str
+) -> None:
+    with Memory(f"sqlite:///{tmp_path}/infold.db") as memory:
+        memory.chat("trip", preset="rolling").add([message for n in range(6) for message in told(n)])
+    monkeypatch.setenv(name, f"{nobody}#a, {nobody}#b")
+    assert asked_models(run) == [f"openai:a@{nobody}", f"openai:b@{nobody}"]
+    assert run("fold", "trip", "--model", "openai:c, nobody:d")[2].startswith("error: model (argument) must be")
 
 
 def test_doctor_knows_ok_warn_and_fail(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -193,6 +286,14 @@ def test_doctor_only_looks_at_an_old_database(run: Run, tmp_path: Path) -> None:
     assert found["status"] == "warn"
     assert "has schema 0001; the next command that opens it" in found["detail"]
     assert (tmp_path / "infold.db").read_bytes() == before
+
+
+def test_doctor_only_looks_at_an_empty_file(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "infold.db").touch()
+    found = checks(run)["database"]
+    assert (found["status"], "is not there yet" in found["detail"]) == ("ok", True)
+    assert [(path.name, path.stat().st_size) for path in tmp_path.iterdir()] == [("infold.db", 0)]
+    assert run("add", "trip", "hello")[0] == 0
 
 
 def test_doctor_only_looks_at_an_old_postgresql_database(run: Run, postgres_url: str) -> None:

@@ -51,7 +51,7 @@ EXAMPLES: dict[str, tuple[str, Any, Any]] = {
     "traces": ("console", "console", "http://127.0.0.1:4318/v1/traces"),
 }
 WRONG: dict[str, list[Any]] = {
-    "database": ["mysql://host/name", "", 3, "a\nb"],
+    "database": ["mysql://host/name", "", 3, "a\nb", "host=h password=x", "dbname = x"],
     "host": ["http://localhost", "localhost:80", "a b", ""],
     "port": [-1, 65536, "8765", 1.5, True],
     "upstream": ["api.openai.com", "ftp://host", "http://user:pw@host", "http://h?a=1", "http://h:70000", "http://"],
@@ -183,6 +183,8 @@ def test_no_secret_in_errors_output_or_repr() -> None:
         ("postgresql://u:p/x@y@h/d", "postgresql://u:***@h/d"),
         ("postgresql:///d?user=u&password=p&x=1", "postgresql:///d?user=u&password=***&x=1"),
         ("https://token@h/v1", "https://***@h/v1"),
+        ("host=h password=p", "host=h password=***"),
+        ("'password = 'a b' host=h'", "'password =***"),
     ],
 )
 def test_masked(url: str, seen: str) -> None:

@@ -13,6 +13,7 @@ import pytest
 import infold.ledger
 from infold import Chat, ConfigError, Memory, NotFoundError
 from infold.ledger.query import TENANT, Query
+from infold.service.keys import create_key
 from tests import rawsql
 from tests.conftest import counted_ids, ticking_clock, user
 from tests.test_users import current, everything, say, small
@@ -143,10 +144,12 @@ def test_damaged_facts_are_repaired_in_their_own_tenant(postgres_url: str) -> No
             assert_sees_only(memory, tenant)
 
 
-@pytest.mark.parametrize("name", ["a\0b", "x" * 201, "\ud800", 7])
+@pytest.mark.parametrize("name", ["a\0b", "a\x01b", "a\nb", "x" * 201, "\ud800", 7])
 def test_bad_names_of_tenants(memory: Memory, name: Any) -> None:
-    with pytest.raises(ConfigError, match="tenant"):
+    with pytest.raises(ConfigError, match="a tenant must be a text of at most 200 printable characters"):
         memory.tenant(name)
+    with pytest.raises(ConfigError, match="a tenant must be a text of at most 200 printable characters"):
+        create_key(memory, name, "read")
 
 
 # Every statement -----------------------------------------------------------------------------------------

@@ -15,6 +15,9 @@ def masked(url: str) -> str:
     # Up to the last @, for a password may have one too: hiding too much is better than too little.
     url = re.sub(r"(://[^:/@?]*):.*@", r"\1:***@", url)
     url = re.sub(r"(https?://)[^/]*@", r"\1***@", url)  # there the name alone may be a token
+    url = re.sub(
+        r"((?:^|[\s'\"])(?:ssl)?password\s*=).*", r"\1***", url, flags=re.IGNORECASE | re.DOTALL
+    )  # as libpq has it
     return re.sub(r"([?&][^=&]*(?:password|secret|key|token)[^=&]*=)[^&]*", r"\1***", url, flags=re.IGNORECASE)
 
 

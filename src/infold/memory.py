@@ -107,8 +107,7 @@ class Memory:
     def tenant(self, name: str) -> Memory:
         """The chats of one tenant, in the same database: nothing of another tenant's can be seen through it, whatever is
         asked for. It is this memory's own: close that one, not this."""
-        if name:
-            _check_name(name, "tenant")
+        check_label(name, "a tenant")
         view = copy.copy(self)
         view.database = self.database.of(name)
         view.recaller = self.recaller.of(view.database)
@@ -138,6 +137,27 @@ class Memory:
         Its policy (a preset, or a config of your own) is stored with it: opening it again with another one is an error,
         `chat.set_policy` changes it. `system`, `title`, `user` and `context_window` are updated where given.
         """
+        return self.begin(
+            id, user=user, preset=preset, system=system, context_window=context_window, title=title, config=config,
+            wait=wait,
+        )[0]  # fmt: skip
+
+    def begin(
+        self,
+        id: str,
+        *,
+        user: str | None = None,
+        preset: str | None = None,
+        system: str | None = None,
+        context_window: int | None = None,
+        title: str | None = None,
+        config: Policy | SummarizationConfig | None = None,
+        wait: bool = False,
+        new_preset: str = "default",
+        new_window: int | None = None,
+    ) -> tuple[Chat, bool]:
+        """The same, and whether it is this call that created the chat. `new_preset` and `new_window` are for a new one that
+        is told no others: a chat that is there keeps what it has."""
         from infold.chat import Chat
         from infold.ledger import store
 
@@ -146,22 +166,25 @@ class Memory:
             if value is not None:
                 _check_name(value, what)
         _check_system(system)
-        if context_window is not None:
-            check_window(context_window)
+        for window in (context_window, new_window):
+            if window is not None:
+                check_window(window)
         wanted = requested_policy(preset, config)
         _check_wait(wanted, wait)
         with self.database.read() as connection:
             row = store.chat_by_id(connection, id)
-        key = (
-            row.key if row else self._create(id, wanted or find_preset("default"), user, title, system, context_window)
-        )
+        if row is not None:
+            key, new = row.key, False
+        else:
+            policy = wanted or find_preset(new_preset)
+            key, new = self._create(id, policy, user, title, system, context_window or new_window)
         chat = Chat(self, key, id, wait)
         stored = chat.policy
         _check_same(id, stored, wanted, preset, config)
         _check_wait(stored, wait)
         chat.update(user=user, system=system, title=title, context_window=context_window)
         chat.resume()
-        return chat
+        return chat, new
 
     def find(self, id: str) -> Chat | None:
         """A chat that is there; None where there is none. Nothing is created, and nothing left undone is gone on with."""
@@ -179,7 +202,8 @@ class Memory:
 
     def _create(
         self, id: str, policy: Policy, user: str | None, title: str | None, system: str | None, window: int | None
-    ) -> int:
+    ) -> tuple[int, bool]:
+        """The key of a chat, and whether it is new."""
         from infold.ledger import journal, store
         from infold.ledger.rows import Event
         from infold.state import marks_json
@@ -188,7 +212,7 @@ class Memory:
             connection.alone(f"chat {id}")
             row = store.chat_by_id(connection, id)
             if row is not None:  # another process was quicker
-                return row.key
+                return row.key, False
             now = self.clockwork.now()
             key = store.insert_chat(
                 connection,
@@ -214,7 +238,7 @@ class Memory:
             event = Event("chat_created", now, {"preset": policy.name}, id)
             journal.insert_event(connection, key, event)
         self.emit([event])
-        return key
+        return key, True
 
     def _install_queue(self) -> None:
         install = getattr(self.database.backend, "install_queue", None)
@@ -372,6 +396,12 @@ def check_window(value: object) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or not 256 <= value <= 100_000_000:
         raise ConfigError(f"context_window must be a whole number of tokens from 256 to 100,000,000, not {value!r}")
     return value
+
+
+def check_label(value: object, what: str) -> None:
+    """A name that is shown in lists and logs; it may be empty."""
+    if not isinstance(value, str) or len(value) > 200 or not value.isprintable():
+        raise ConfigError(f"{what} must be a text of at most 200 printable characters, not {str(value)[:40]!r}")
 
 
 def new_id() -> str:

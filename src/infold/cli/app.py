@@ -15,7 +15,19 @@ from rich.text import Text
 from infold import __version__
 from infold.cli import checks, compacting, doctor, forgetting, knowing, recalling, replay, serving
 from infold.cli.keys import keys
-from infold.cli.options import ChatName, DatabaseUrl, Json, Models, OfTenant, SettingsFile, existing, opened
+from infold.cli.options import (
+    ChatName,
+    DatabaseUrl,
+    Json,
+    Models,
+    OfTenant,
+    SettingsFile,
+    asking,
+    begun,
+    existing,
+    in_force,
+    opened,
+)
 from infold.cli.output import console, errors, fail, memory_text, print_json
 from infold.cli.transcript import read_transcript
 
@@ -70,8 +82,8 @@ def add(
     context_window: Annotated[int | None, typer.Option(help="Tokens the chat's model can read.")] = None,
     model: Models = None,
     tenant: OfTenant = "",
-    database: DatabaseUrl = "",
-    _config: SettingsFile = None,
+    database: DatabaseUrl = None,
+    config: SettingsFile = None,
     as_json: Json = False,
 ) -> None:
     """Add a message (or a file of messages) to a chat; the chat is created on first use."""
@@ -83,8 +95,9 @@ def add(
     else:
         text = sys.stdin.read() if content in (None, "-") else content
         messages = [{"role": role, "content": text, **({"id": id} if id else {})}]
-    with opened(database, tenant=tenant, create=True, model=model) as memory:
-        handle = memory.chat(chat, user=user, preset=preset, system=system, context_window=context_window)
+    settings = in_force(config, database, model)
+    with asking(settings, tenant=tenant, create=True) as memory:
+        handle = begun(memory, settings, chat, user=user, preset=preset, system=system, context_window=context_window)
         folds = len(handle.events())
         added = handle.add(messages, repair=file is not None)
         handle.settle()
@@ -107,12 +120,12 @@ def context(
     explain: Annotated[bool, typer.Option("--explain", help="Show why each piece is there, and what is not.")] = False,
     text: Annotated[bool, typer.Option("--text", help="The plain prompt text instead of messages.")] = False,
     tenant: OfTenant = "",
-    database: DatabaseUrl = "",
-    _config: SettingsFile = None,
+    database: DatabaseUrl = None,
+    config: SettingsFile = None,
     as_json: Json = False,
 ) -> None:
     """Show the request infold would send next."""
-    with opened(database, tenant=tenant) as memory:
+    with opened(database, config, tenant=tenant) as memory:
         found = existing(memory, chat).context(query, max_tokens=max_tokens)
     if as_json:
         print_json(
@@ -143,12 +156,12 @@ def context(
 def summary(
     chat: ChatName,
     tenant: OfTenant = "",
-    database: DatabaseUrl = "",
-    _config: SettingsFile = None,
+    database: DatabaseUrl = None,
+    config: SettingsFile = None,
     as_json: Json = False,
 ) -> None:
     """Show what a chat remembers, with the messages each line comes from."""
-    with opened(database, tenant=tenant) as memory:
+    with opened(database, config, tenant=tenant) as memory:
         state = existing(memory, chat).memory
     if as_json:
         items = [{"id": i.id, "section": i.section, "text": i.text, "sources": i.sources} for i in state.items]
@@ -164,12 +177,12 @@ def fold(
     chat: ChatName,
     model: Models = None,
     tenant: OfTenant = "",
-    database: DatabaseUrl = "",
-    _config: SettingsFile = None,
+    database: DatabaseUrl = None,
+    config: SettingsFile = None,
     as_json: Json = False,
 ) -> None:
     """Fold now all that the chat's policy lets go; with nothing to fold, memory is rewritten."""
-    with opened(database, tenant=tenant, model=model) as memory:
+    with asking(in_force(config, database, model), tenant=tenant) as memory:
         handle = existing(memory, chat)
         before = len(handle.events())
         folded = handle.fold()
@@ -194,12 +207,12 @@ def fold(
 def usage(
     chat: ChatName,
     tenant: OfTenant = "",
-    database: DatabaseUrl = "",
-    _config: SettingsFile = None,
+    database: DatabaseUrl = None,
+    config: SettingsFile = None,
     as_json: Json = False,
 ) -> None:
     """Show what folding a chat with models took: calls, tokens, cost."""
-    with opened(database, tenant=tenant) as memory:
+    with opened(database, config, tenant=tenant) as memory:
         found = existing(memory, chat).usage()
     if as_json:
         print_json({"chat": chat, "models": [asdict(used) for used in found.models], "cost": found.cost})
@@ -217,10 +230,10 @@ def usage(
 
 @app.command()
 def chats(
-    tenant: OfTenant = "", database: DatabaseUrl = "", _config: SettingsFile = None, as_json: Json = False
+    tenant: OfTenant = "", database: DatabaseUrl = None, config: SettingsFile = None, as_json: Json = False
 ) -> None:
     """List the chats of a database."""
-    with opened(database, tenant=tenant) as memory:
+    with opened(database, config, tenant=tenant) as memory:
         found = memory.chats()
     if as_json:
         keys = ("id", "title", "user", "preset", "messages")

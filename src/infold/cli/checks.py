@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 
 def verify(
-    database: DatabaseUrl = "",
-    _config: SettingsFile = None,
+    database: DatabaseUrl = None,
+    config: SettingsFile = None,
     repair: Annotated[
         bool, typer.Option("--repair", help="Make memory that is damaged again from the messages first.")
     ] = False,
@@ -26,7 +26,7 @@ def verify(
     """Prove that no message is lost and nothing was changed, whoever's it is; exit code 1 if that does not hold."""
     from infold.audit import verify_all
 
-    with opened(database) as memory, console.status("checking every message …"):
+    with opened(database, config) as memory, console.status("checking every message …"):
         if repair:
             _repair(memory)
         proof = verify_all(memory.database)

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 from rich.text import Text
 
-from infold.cli.options import DatabaseUrl, Json, Models, OfTenant, SettingsFile, opened
+from infold.cli.options import DatabaseUrl, Json, Models, OfTenant, SettingsFile, asking, in_force
 from infold.cli.output import UNCLEAN, console, errors, fail, print_json, working
 from infold.retention import ARCHIVE, REMOVE, Compaction
 
@@ -24,17 +24,16 @@ def compact(
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
     tenant: OfTenant = "",
     model: Models = None,
-    database: DatabaseUrl = "",
-    _config: SettingsFile = None,
+    database: DatabaseUrl = None,
+    config: SettingsFile = None,
     as_json: Json = False,
 ) -> None:
     """Archive what old messages said, or remove it, where memory covers them; hashes, memory and facts stay.
 
-    Shows what would be done and asks first. Name the model that writes the summaries, if there is one: what it has still to
-    read stays.
+    Shows what would be done and asks first. What a model has still to read stays: it is the one of the settings, or --model.
     """
     mode = REMOVE if remove else ARCHIVE
-    with opened(database, tenant=tenant, model=model) as memory:
+    with asking(in_force(config, database, model), tenant=tenant) as memory:
         with working("counting …"):
             found = memory.compact(days, mode, dry_run=True)
         asks = not (dry_run or yes) and found.messages > 0

@@ -32,8 +32,8 @@ def forget(
     user: OfUser = None,
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
     tenant: OfTenant = "",
-    database: DatabaseUrl = "",
-    _config: SettingsFile = None,
+    database: DatabaseUrl = None,
+    config: SettingsFile = None,
     as_json: Json = False,
 ) -> None:
     """Forget messages of a chat, or a user with all chats: in the ledger and in everything made of them.
@@ -43,7 +43,7 @@ def forget(
     one_of(chat, user)
     if chat is not None and not ids:
         fail("name the messages to forget by their ids (infold recall QUERY --chat CHAT --json shows them)", 2)
-    with opened(database, tenant=tenant) as memory:
+    with opened(database, config, tenant=tenant) as memory:
         target = chosen(memory, chat, user)
         what = (
             f"the user {user} and all chats" if isinstance(target, User) else f"{len(ids or ())} of {chat}'s messages"
@@ -67,12 +67,12 @@ def forget(
 def drift(
     chat: ChatName,
     tenant: OfTenant = "",
-    database: DatabaseUrl = "",
-    _config: SettingsFile = None,
+    database: DatabaseUrl = None,
+    config: SettingsFile = None,
     as_json: Json = False,
 ) -> None:
     """Write every fold again from its messages and show how far what is remembered has moved; nothing is stored."""
-    with opened(database, tenant=tenant) as memory, working("writing again …"):
+    with opened(database, config, tenant=tenant) as memory, working("writing again …"):
         found = existing(memory, chat).drift()
     if as_json:
         print_json([asdict(one) for one in found])

@@ -27,14 +27,14 @@ def create(
         str, typer.Option(help="read: look and ask; write: also add and change; admin: also delete and forget.")
     ] = "write",
     name: Annotated[str, typer.Option(help="What it is for, as a note.")] = "",
-    database: DatabaseUrl = "",
-    _config: SettingsFile = None,
+    database: DatabaseUrl = None,
+    config: SettingsFile = None,
     as_json: Json = False,
 ) -> None:
     """Make a key. It is shown this once: only its hash is stored."""
     from infold.service.keys import create_key
 
-    with opened(database, create=True) as memory:
+    with opened(database, config, create=True) as memory:
         key, row = create_key(memory, tenant, role, name)
     if as_json:
         print_json({"key": key, "id": row.id, "tenant": row.tenant, "role": row.role, "name": row.name})
@@ -49,11 +49,11 @@ def create(
 
 
 @keys.command("list")
-def list_all(database: DatabaseUrl = "", _config: SettingsFile = None, as_json: Json = False) -> None:
+def list_all(database: DatabaseUrl = None, config: SettingsFile = None, as_json: Json = False) -> None:
     """List the keys, revoked ones too; never the keys themselves."""
     from infold.service.keys import list_keys
 
-    with opened(database) as memory:
+    with opened(database, config) as memory:
         found = list_keys(memory)
     if as_json:
         print_json(
@@ -80,12 +80,12 @@ def list_all(database: DatabaseUrl = "", _config: SettingsFile = None, as_json: 
 @keys.command("revoke")
 def revoke(
     id: Annotated[str, typer.Argument(help="Id of the key, as `infold keys list` shows it.", show_default=False)],
-    database: DatabaseUrl = "",
-    _config: SettingsFile = None,
+    database: DatabaseUrl = None,
+    config: SettingsFile = None,
 ) -> None:
     """Let a key open nothing any more; running services notice within seconds."""
     from infold.service.keys import revoke_key
 
-    with opened(database) as memory:
+    with opened(database, config) as memory:
         revoke_key(memory, id)
     console.print(f"revoked {id}")

@@ -37,13 +37,13 @@ def facts(
     user: OfUser = None,
     every: Annotated[bool, typer.Option("--all", help="Also facts that others took the place of.")] = False,
     tenant: OfTenant = "",
-    database: DatabaseUrl = "",
-    _config: SettingsFile = None,
+    database: DatabaseUrl = None,
+    config: SettingsFile = None,
     as_json: Json = False,
 ) -> None:
     """Show what was stated and holds, with its sources: of a chat, or of a user over all chats."""
     one_of(chat, user)
-    with opened(database, tenant=tenant) as memory, working("reading …"):
+    with opened(database, config, tenant=tenant) as memory, working("reading …"):
         found = chosen(memory, chat, user).facts(all=every)
     if as_json:
         print_json([_fact(fact) for fact in found])
@@ -94,8 +94,8 @@ def list_entities(
     user: OfUser = None,
     kind: Annotated[list[str] | None, typer.Option(help=f"Only this kind: {', '.join(KINDS)}.")] = None,
     tenant: OfTenant = "",
-    database: DatabaseUrl = "",
-    _config: SettingsFile = None,
+    database: DatabaseUrl = None,
+    config: SettingsFile = None,
     as_json: Json = False,
 ) -> None:
     """List entities, newest first; the word `list` may be left out."""
@@ -103,7 +103,7 @@ def list_entities(
     for wanted in kind or ():
         if wanted not in KINDS:
             fail(f"unknown kind {wanted!r}: use one of {', '.join(KINDS)}")
-    with opened(database, tenant=tenant) as memory, working("reading …"):
+    with opened(database, config, tenant=tenant) as memory, working("reading …"):
         every = chosen(memory, chat, user).entities
     found = [entity for entity in every if not kind or entity.kind in kind]
     if as_json:
@@ -143,13 +143,13 @@ def set_entity(
     owner: Annotated[str, typer.Option(help="Who has to do it.", show_default=False)] = "",
     link: Annotated[list[str] | None, typer.Option(help="Name of another entity; may be given again.")] = None,
     tenant: OfTenant = "",
-    database: DatabaseUrl = "",
-    _config: SettingsFile = None,
+    database: DatabaseUrl = None,
+    config: SettingsFile = None,
     as_json: Json = False,
 ) -> None:
     """Add an entity by hand, or change what is known of it. What is not given stays."""
     one_of(chat, user)
-    with opened(database, tenant=tenant) as memory:
+    with opened(database, config, tenant=tenant) as memory:
         place = chosen(memory, chat, user)
         entity = place.set_entity(kind, name, status=status, due=due, owner=owner, links=link or ())
         _show(place, entity, as_json)
@@ -161,13 +161,13 @@ def remove_entity(
     chat: OfChat = None,
     user: OfUser = None,
     tenant: OfTenant = "",
-    database: DatabaseUrl = "",
-    _config: SettingsFile = None,
+    database: DatabaseUrl = None,
+    config: SettingsFile = None,
     as_json: Json = False,
 ) -> None:
     """Let an entity go: what was set by hand for it, and what chats say of it so far."""
     one_of(chat, user)
-    with opened(database, tenant=tenant) as memory:
+    with opened(database, config, tenant=tenant) as memory:
         chosen(memory, chat, user).remove_entity(id)
     if as_json:
         print_json({"removed": id})

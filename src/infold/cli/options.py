@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -13,8 +12,6 @@ from infold.cli.output import fail
 from infold.memory import Memory
 from infold.service.settings import FILE, ServiceSettings
 from infold.user import User
-
-DEFAULT_DATABASE = "sqlite:///infold.db"
 
 ChatName = Annotated[str, typer.Argument(help="Id of the chat.", show_default=False)]
 ChatOrUser = Annotated[str | None, typer.Argument(metavar="CHAT", help="Id of the chat.", show_default=False)]
@@ -28,13 +25,13 @@ OfTenant = Annotated[
         "--tenant", help="Whose chats (default: those made without keys, or by keys without one).", show_default=False
     ),
 ]
+# What these say may be said by the environment and the settings file, too: `ServiceSettings` reads them all.
 DatabaseUrl = Annotated[
-    str,
+    str | None,
     typer.Option(
         "--database",
         "-d",
-        envvar="INFOLD_DATABASE",
-        help=f"Database, such as sqlite:///chats.db (default: {DEFAULT_DATABASE}).",
+        help="Database, such as sqlite:///chats.db (default: INFOLD_DATABASE, sqlite:///infold.db).",
         show_default=False,
     ),
 ]
@@ -42,29 +39,15 @@ Models = Annotated[
     list[str] | None,
     typer.Option(
         "--model",
-        envvar=["MEMORY_SUMMARIZER_MODEL", "INFOLD_MODEL"],
-        help="Model that writes the summaries, such as openai:gpt-5-nano; several are tried in turn.",
+        help="Model that writes the summaries, such as openai:gpt-5-nano; several are tried in turn "
+        "(default: MEMORY_SUMMARIZER_MODEL).",
         show_default=False,
     ),
 ]
-
-
-def _file_defaults(context: typer.Context, config: Path | None) -> Path | None:
-    """Let the settings file speak to a command, below its options and the environment."""
-    if config is None and not os.environ.get("INFOLD_CONFIG", "").strip() and not Path(FILE).is_file():
-        return config
-    settings = ServiceSettings.resolve(config=config)
-    found: dict[str, Any] = {"database": settings.database, "model": list(settings.model)}
-    context.default_map = {name: value for name, value in found.items() if settings.origin(name).startswith("file ")}
-    return config
-
-
 SettingsFile = Annotated[
     Path | None,
     typer.Option(
         "--config",
-        callback=_file_defaults,
-        is_eager=True,  # before the options that it has defaults for
         help=f"Settings file that names the database (default: {FILE}, where there is one).",
         show_default=False,
     ),
@@ -72,19 +55,42 @@ SettingsFile = Annotated[
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
 
 
-def opened(database: str, *, tenant: str = "", create: bool = False, model: list[str] | None = None) -> Memory:
-    """A tenant's memory in a database; only commands that write create a missing one, or ask a model."""
-    named = [name if ":" in name or name == "local" else f"openai:{name}" for name in model or ()]
-    return Memory(database or DEFAULT_DATABASE, create=create, model=named).tenant(tenant)
+def in_force(config: Path | None, database: str | None, model: list[str] | None = None) -> ServiceSettings:
+    """The settings of a command, and with them the knobs of memory."""
+    return ServiceSettings.resolve(config=config, database=database or None, model=model or None)
+
+
+def opened(database: str | None, config: Path | None, *, tenant: str = "", create: bool = False) -> Memory:
+    """A tenant's memory for commands that ask no model; only those that write create a missing database."""
+    return Memory(in_force(config, database).database, create=create, model=()).tenant(tenant)
+
+
+def asking(settings: ServiceSettings, *, tenant: str = "", create: bool = False) -> Memory:
+    """The same for commands that may ask the models of the settings, or have to know which those are."""
+    return Memory(settings.database, create=create, model=settings.memory_model).tenant(tenant)
+
+
+def begun(memory: Memory, settings: ServiceSettings, name: str, **given: Any) -> Chat:
+    """A chat to write in; a new one is made as the settings say where nothing else is given."""
+    return memory.begin(name, new_preset=settings.preset, new_window=settings.context_window, **given)[0]
 
 
 def existing(memory: Memory, name: str) -> Chat:
     """A chat that must be there already: looking at one must not create it."""
     known = [info.id for info in memory.chats()]
     if name not in known:
-        near = f"; there are {', '.join(known[:8])}" if known else "; the database has no chats"
-        fail(f"no chat {name!r}{near}")
+        near = f"there are {', '.join(known[:8])}" if known else _none(memory)
+        fail(f"no chat {name!r}; {near}")
     return memory.chat(name)
+
+
+def _none(memory: Memory) -> str:
+    """Where a tenant has no chats: whether anybody has."""
+    if not memory.tenants():
+        return "the database has no chats"
+    tenant = memory.database.tenant
+    whose = f"the tenant {tenant!r}" if tenant else "the default tenant"
+    return f"{whose} has no chats, others have: --tenant NAME says whose are meant"
 
 
 def one_of(chat: str | None, user: str | None) -> None:
@@ -98,8 +104,9 @@ def chosen(memory: Memory, chat: str | None, user: str | None) -> Chat | User:
     if chat is not None:
         return existing(memory, chat)
     assert user is not None
-    known = list(dict.fromkeys(info.user for info in memory.chats() if info.user))
+    chats = memory.chats()
+    known = list(dict.fromkeys(info.user for info in chats if info.user))
     if user not in known:
-        near = f"there are {', '.join(known[:8])}" if known else "no chat has one"
+        near = f"there are {', '.join(known[:8])}" if known else "no chat has one" if chats else _none(memory)
         fail(f"no user {user!r}; {near} (infold add CHAT --user NAME tells whose chat it is)")
     return memory.user(user)

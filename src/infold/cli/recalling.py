@@ -30,15 +30,15 @@ def recall(
     since: Annotated[str | None, typer.Option(help="Said on this date or later, such as 2026-05-01.")] = None,
     until: Annotated[str | None, typer.Option(help="Said on this date or earlier.")] = None,
     tenant: OfTenant = "",
-    database: DatabaseUrl = "",
-    _config: SettingsFile = None,
+    database: DatabaseUrl = None,
+    config: SettingsFile = None,
     as_json: Json = False,
 ) -> None:
     """Find what was said that answers a question: in a chat, with --user in all chats of a user, with both in one of them."""
     if chat is None and user is None:
         fail("give --chat ID or --user NAME", 2)
     first, end = _date(since, "--since"), _date(until, "--until", whole_day=True)
-    with opened(database, tenant=tenant) as memory:
+    with opened(database, config, tenant=tenant) as memory:
         place = chosen(memory, *((None, user) if user else (chat, None)))
         with working("searching …"):  # the first search loads the embedder, and indexes what is not indexed yet
             if isinstance(place, User):

@@ -18,7 +18,7 @@ from rich.text import Text
 
 from infold.audit import Proof
 from infold.chat import Chat
-from infold.cli.options import DEFAULT_DATABASE, DatabaseUrl, Json, Models, SettingsFile, opened
+from infold.cli.options import DatabaseUrl, Json, Models, OfTenant, SettingsFile, asking, begun, in_force
 from infold.cli.output import console, day, errors, fail, memory_text, print_json
 from infold.cli.recalling import marked
 from infold.cli.transcript import read_transcript, split_system
@@ -57,8 +57,9 @@ def replay(
     max_tokens: Annotated[int | None, typer.Option(help="Budget of the context shown at the end.")] = None,
     fresh: Annotated[bool, typer.Option("--fresh", help="Delete the chat first if it exists.")] = False,
     model: Models = None,
-    database: DatabaseUrl = "",
-    _config: SettingsFile = None,
+    tenant: OfTenant = "",
+    database: DatabaseUrl = None,
+    config: SettingsFile = None,
     as_json: Json = False,
 ) -> None:
     """Put a transcript through infold: each fold as it happens, the memory at the end, and the proof."""
@@ -71,10 +72,11 @@ def replay(
         assert file is not None
         messages, name = read_transcript(file), chat or file.stem
     system, messages = split_system(messages)
-    with opened(database, create=True, model=model) as memory:
+    settings = in_force(config, database, model)
+    with asking(settings, tenant=tenant, create=True) as memory:
         if fresh and any(info.id == name for info in memory.chats()):
             memory.chat(name).delete()
-        handle = memory.chat(name, user=user, preset=preset, system=system, context_window=context_window)
+        handle = begun(memory, settings, name, user=user, preset=preset, system=system, context_window=context_window)
         tokens = _feed(handle, messages, quiet=as_json)
         # The last question again, as if it were asked now: what would the model see?
         question = next((m for m in reversed(messages) if m.get("role") == "user"), None)
@@ -88,9 +90,15 @@ def replay(
             print_json(_report(handle, context, proof, tokens))
         else:
             asked = _DEMO_QUESTION if demo else None
-            _show(handle, context, proof, tokens, database or DEFAULT_DATABASE, asked)
+            _show(handle, context, proof, tokens, _same_place(database, config), asked)
     if not proof.ok:
         raise typer.Exit(1)
+
+
+def _same_place(database: str | None, config: Path | None) -> str:
+    """The options with which another command finds the same chat."""
+    given = (("-d", database), ("--config", config))
+    return "".join(f" {option} {shlex.quote(str(value))}" for option, value in given if value)
 
 
 def _text(message: dict[str, Any] | None) -> str | None:
@@ -136,7 +144,7 @@ def fold_line(data: dict[str, Any]) -> Text:
     )
 
 
-def _show(chat: Chat, context: Context, proof: Proof, tokens: int, database: str, asked: str | None) -> None:
+def _show(chat: Chat, context: Context, proof: Proof, tokens: int, place: str, asked: str | None) -> None:
     state = chat.memory
     console.print()
     console.print(Rule(f"What chat “{chat.id}” remembers", align="left", style="cyan"))
@@ -168,12 +176,14 @@ def _show(chat: Chat, context: Context, proof: Proof, tokens: int, database: str
     else:
         console.print(Text(str(proof), style="red"))
     console.print()
-    option = "" if database == DEFAULT_DATABASE else f" -d {database}"
     command = Path(sys.argv[0])
     name = command.name if shutil.which(command.name) else os.path.relpath(command)
     id, question = shlex.quote(chat.id), shlex.quote(asked or "…")
-    more = (f"context {id} --explain", f"facts {id}", f"recall {question} --chat {id}", "verify")
-    console.print(Text("\n".join(["Look closer:", *(f"  {name} {one}{option}" for one in more)]), style="dim"))
+    tenant = chat._memory.database.tenant
+    whose = f" --tenant {shlex.quote(tenant)}" if tenant else ""
+    own = (f"context {id} --explain", f"facts {id}", f"recall {question} --chat {id}")
+    more = (*(one + whose for one in own), "verify")
+    console.print(Text("\n".join(["Look closer:", *(f"  {name} {one}{place}" for one in more)]), style="dim"))
 
 
 def _show_known(chat: Chat, asked: str | None) -> None:

@@ -1,4 +1,4 @@
-"""`infold serve`, `infold worker` and `infold config`; and what the settings file means to the other commands."""
+"""`infold serve`, `infold worker` and `infold config`."""
 
 from __future__ import annotations
 

@@ -56,7 +56,8 @@ class Database:
 
     @classmethod
     def open(cls, url: str, *, create: bool = True, migrate: bool = True) -> Database:
-        """Open or create the database that a URL names. Without `migrate`, that of an older infold is refused."""
+        """Open or create the database that a URL names. Without `migrate`, that of an older infold is refused,
+        and one that nothing was written to."""
         return cls(_open(url, create, migrate))
 
     def of(self, tenant: str) -> Database:

@@ -22,6 +22,7 @@ from infold.errors import (
     ReadOnlyDatabaseError,
 )
 from infold.ledger import full_text
+from infold.ledger.addresses import is_keywords
 from infold.ledger.migrating import age, upgrade
 from infold.ledger.query import Cursor, Query
 
@@ -116,6 +117,8 @@ class Sqlite:
             state = self._state(migrate)
         finally:
             connection.execute("ROLLBACK")
+        if state == "new" and not migrate:
+            raise NotFoundError(f"{self.path} is empty; the first message makes it a database")
         if state != "current":
             self._patiently("PRAGMA journal_mode = WAL")
             self._migrate()
@@ -281,6 +284,8 @@ def parse_url(url: str) -> tuple[str, Mapping[str, str]]:
     """Path and options of `sqlite:///chats.db`, `sqlite:////abs/chats.db`, or a plain path."""
     if not isinstance(url, str) or not url:
         raise ConfigError('give a database such as "sqlite:///chats.db"')
+    if is_keywords(url):  # with a password, perhaps: it is not repeated
+        raise ConfigError("write a PostgreSQL database as postgresql://user:password@host/name, not as host=… user=…")
     scheme, mark, rest = url.partition("://")
     if mark and scheme != "sqlite":
         raise ConfigError(f"cannot open {scheme}:// databases; use sqlite:///path/to/file.db or postgresql://…")

@@ -14,6 +14,7 @@ from infold.service import problems, proxy
 from infold.service.api import ROUTERS
 from infold.service.core import Service
 from infold.service.gate import Gate
+from infold.service.methods import Heads
 from infold.service.settings import ServiceSettings
 
 _DESCRIPTION = """Conversation memory over HTTP: add messages, ask for a context that fits.
@@ -56,7 +57,8 @@ def create_app(settings: ServiceSettings) -> FastAPI:
     for routes in ROUTERS:
         app.include_router(routes)
     proxy.mount(app, service)
-    app.add_middleware(Gate, service=service)
+    app.add_middleware(Heads)
+    app.add_middleware(Gate, service=service)  # the outer one
     app.openapi = lambda: _described(app)  # type: ignore[method-assign]
     return app
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from infold.errors import ConfigError, NotFoundError
 from infold.ledger import service
 from infold.ledger.service import KeyRow
-from infold.memory import Memory, new_id
+from infold.memory import Memory, check_label, new_id
 
 ROLES = ("read", "write", "admin")
 """Each may do what the ones before it may."""
@@ -46,9 +46,8 @@ def create_key(memory: Memory, tenant: str, role: str, name: str = "") -> tuple[
     """A new key, which is shown this once, and what is kept of it."""
     if role not in ROLES:
         raise ConfigError(f"unknown role {role!r}: use one of {', '.join(ROLES)}")
-    for value, what in ((tenant, "tenant"), (name, "name")):
-        if len(value) > 200 or not value.isprintable():
-            raise ConfigError(f"the {what} of a key must be a text of at most 200 printable characters")
+    check_label(tenant, "a tenant")
+    check_label(name, "the name of a key")
     key = PREFIX + secrets.token_urlsafe(32)
     row = KeyRow(new_id(), tenant, role, name, digest(key), memory.clockwork.now())
     with memory.database.write() as connection:

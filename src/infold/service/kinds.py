@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
+from infold.ledger.addresses import is_keywords
 from infold.memory import check_window
 from infold.models.spec import listed, models
 
@@ -94,7 +95,7 @@ def _host(value: Any) -> str:
 def _database(value: Any) -> str:
     text = _text(value)
     scheme, mark, _ = text.partition("://")
-    if mark and scheme not in ("sqlite", "postgresql", "postgres"):
+    if is_keywords(text) or (mark and scheme not in ("sqlite", "postgresql", "postgres")):
         raise ValueError
     return text
 

@@ -32,6 +32,7 @@ from infold.errors import (
     SummarizerError,
     UnknownPresetError,
 )
+from infold.service.methods import allowed
 
 MEDIA_TYPE = "application/problem+json"
 RETRY = {"Retry-After": "1"}
@@ -168,12 +169,13 @@ async def _http_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     if not isinstance(error, Problem):
         code = _CODES.get(error.status_code, "bad_request")
-        detail = str(error.detail)
+        detail, headers = str(error.detail), error.headers
         if error.status_code == 404:
             detail = "there is nothing at this address; /openapi.json lists all routes"
         elif error.status_code == 405:
             detail = f"{request.method} cannot be used here; the header Allow lists what can"
-        error = Problem(error.status_code, code, detail, headers=error.headers)
+            headers = {"Allow": ", ".join(allowed(request.scope))}  # the first route that fits knows its own alone
+        error = Problem(error.status_code, code, detail, headers=headers)
     return error.response()
 
 

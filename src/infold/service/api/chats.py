@@ -51,24 +51,25 @@ async def create_chat(body: bodies.NewChat, desk: Writes) -> Response:
     """Open a chat, creating it where it is not there. Another policy than the stored one is refused."""
 
     def work(memory: Memory) -> tuple[bool, dict[str, Any]]:
-        id = body.id or new_id()
-        there = memory.find(id) is not None
+        settings = desk.service.settings
         preset, config = body.preset, None
         if body.config is not None:
-            config, preset = _policy(body.preset or desk.service.settings.preset, body.config), None
-        chat = memory.chat(
-            id,
+            config, preset = _policy(body.preset or settings.preset, body.config), None
+        chat, new = memory.begin(
+            body.id or new_id(),
             user=body.user,
-            preset=preset or (None if there or config else desk.service.settings.preset),
+            preset=preset,
             system=body.system,
-            context_window=body.context_window or (None if there else desk.service.settings.context_window),
+            context_window=body.context_window,
             title=body.title,
             config=config,
+            new_preset=settings.preset,
+            new_window=settings.context_window,
         )
-        return there, _shown(chat)
+        return new, _shown(chat)
 
-    there, made = await desk.run(work)
-    return answer(made, 200 if there else 201)
+    new, made = await desk.run(work)
+    return answer(made, 201 if new else 200)
 
 
 @routes.get("/v1/chats", response_model=answers.Page[answers.Chat])
@@ -154,14 +155,10 @@ async def add_messages(
     def create(memory: Memory) -> list[Message]:
         _parsed(given, None)  # what cannot be added creates no chat
         settings = desk.service.settings
-        there = memory.find(chat_id) is not None
-        chat = memory.chat(
-            chat_id,
-            user=user,
-            preset=preset or (None if there else settings.preset),
-            context_window=None if there else settings.context_window,
+        chat, new = memory.begin(
+            chat_id, user=user, preset=preset, new_preset=settings.preset, new_window=settings.context_window
         )
-        with beginning(chat, new=not there):
+        with beginning(chat, new=new):
             return work(chat)
 
     try:
