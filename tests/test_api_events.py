@@ -87,15 +87,46 @@ def test_replayed_after_an_event(api: Client) -> None:
         assert next(events)["type"] == "pinned"
 
 
-def test_a_chat_that_was_made_anew_is_replayed_from_its_start(api: Client) -> None:
-    api.post("/v1/chats/again/messages", json=user("hello"))
-    api.post("/v1/chats/again/pins", json={"text": "one"})
-    last = api.get("/v1/chats/again/events").json()["items"][-1]["id"]
-    api.delete("/v1/chats/again")
-    api.post("/v1/chats/again/messages", json=user("hello once more"))
-    fresh = api.get("/v1/chats/again/events").json()["items"]
-    with listening(api, "again", str(int(last) + 10)) as events:
-        assert [next(events) for _ in fresh] == fresh
+@pytest.mark.parametrize("heard", [1, 3])
+def test_a_chat_that_was_made_anew_is_replayed_from_its_start(api: Client, heard: int) -> None:
+    """SQLite gives its events the numbers of the old ones, or fewer."""
+    chat = f"again-{heard}"
+
+    def made(*pins: str) -> list[dict[str, Any]]:
+        api.post(f"/v1/chats/{chat}/messages", json=user("hello"))
+        for text in pins:
+            api.post(f"/v1/chats/{chat}/pins", json={"text": text})
+        found: list[dict[str, Any]] = api.get(f"/v1/chats/{chat}/events").json()["items"]
+        return found
+
+    last = made("one", "two")[heard - 1]["id"]
+    api.delete(f"/v1/chats/{chat}")
+    fresh = made("three")
+    with listening(api, chat, last) as events:
+        api.post(f"/v1/chats/{chat}/pins", json={"text": "four"})
+        assert next(events) == fresh[0]
+        assert next(events) == fresh[1]
+
+
+def test_an_event_that_is_in_no_backup_replays_all(api: Client) -> None:
+    api.post("/v1/chats/backup/messages", json=user("hello"))
+    (known,) = api.get("/v1/chats/backup/events").json()["items"]
+    life, _, key = known["id"].partition("-")
+    with listening(api, "backup", f"{life}-{int(key) + 10}") as events:
+        assert next(events) == known
+
+
+def test_pages_of_a_chat_that_was_made_anew_begin_anew(api: Client) -> None:
+    path, pages = "/v1/chats/paged/events", []
+    for _ in range(2):
+        api.delete("/v1/chats/paged")
+        api.post("/v1/chats/paged/messages", json=user("hello"))
+        api.post("/v1/chats/paged/pins", json={"text": "one"})
+        pages.append(api.get(path, params={"limit": 1}).json())
+        cursor = pages[-1]["next_cursor"]
+        (last,) = api.get(path, params={"cursor": cursor}).json()["items"]
+        assert (last["type"], pages[-1]["items"][0]["type"]) == ("pinned", "chat_created")
+    problem(api.get(path, params={"cursor": pages[0]["next_cursor"]}), 400, "bad_cursor")
 
 
 def test_from_another_process(api: Client, running: Running) -> None:
@@ -121,6 +152,16 @@ def test_it_ends_with_the_chat(api: Client) -> None:
         assert list(events) == []
 
 
+def test_it_ends_with_the_chat_though_there_is_another_one_at_once(api: Client, running: Running) -> None:
+    with Memory(running.database) as memory:
+        memory.chat("renewed").add(user("hello"))
+        with listening(api, "renewed", "0") as events:
+            assert next(events)["type"] == "chat_created"
+            memory.chat("renewed").delete()
+            memory.chat("renewed").pin("Of another chat.")  # whose first event has the number of the one that was heard
+            assert next(events, None) is None
+
+
 def test_E5_it_ends_with_its_key(tmp_path: Path) -> None:
     with start_server(tmp_path) as running, Memory(running.database) as memory:
         memory.chat("a").add(user("hello"))
@@ -140,7 +181,7 @@ def test_E5_it_ends_with_its_key(tmp_path: Path) -> None:
 def test_E5_what_cannot_be_heard(api: Client) -> None:
     problem(api.get("/v1/chats/nobody/events/stream"), 404, "chat_not_found")
     api.post("/v1/chats/heard/messages", json=user("hello"))
-    for last in ("x", "-1", "9" * 30, "9" * 5000):
+    for last in ("x", "", "-1", "1", "1-", "1-2-3", "9" * 30, "1-" + "9" * 5000):
         answer = api.get("/v1/chats/heard/events/stream", headers={"Last-Event-ID": last})
         problem(answer, 400, "bad_event_id")
 

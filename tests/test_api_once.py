@@ -118,6 +118,38 @@ def test_F9_a_request_cut_short_after_it_was_stored(tmp_path_factory: pytest.Tem
         assert count(api, "f") == 1
 
 
+def test_F9_a_chat_a_pin_and_an_entity_whose_answers_were_lost(running: Running, api: Client) -> None:
+    def sent(path: str, body: dict[str, str], method: str = "POST") -> list[dict[str, object]]:
+        found = []
+        for _ in range(2):
+            answer = api.request(method, path, json=body, headers=once(f"lost {path}"))
+            assert (answer.is_success, answer.headers.get("idempotency-replayed")) == (True, None)
+            found.append(answer.json())
+            with Memory(running.database) as memory, memory.database.write() as connection:
+                statements.release_answer(connection, "", f"lost {path}")
+        return found
+
+    chat, again = sent("/v1/chats", {"title": "made once", "user": "lost"})
+    assert chat == again
+    assert [one["id"] for one in api.get("/v1/chats?user=lost").json()["items"]] == [chat["id"]]
+    path = f"/v1/chats/{chat['id']}"
+    for first, second in (
+        sent(f"{path}/pins", {"text": "Keep this."}),
+        sent(f"{path}/entities", {"kind": "task", "name": "n"}, "PUT"),
+    ):
+        assert first["id"] == second["id"]
+    assert [len(api.get(f"{path}/{kind}").json()["items"]) for kind in ("pins", "entities")] == [1, 1]
+
+
+def test_another_chat_under_a_key_of_yesterday_is_another_one(running: Running, api: Client) -> None:
+    made = []
+    for title in ("today", "tomorrow"):
+        made.append(api.post("/v1/chats", json={"title": title}, headers=once("daily")).json()["id"])
+        with Memory(running.database) as memory, memory.database.write() as connection:
+            statements.release_answer(connection, "", "daily")
+    assert len(set(made)) == 2
+
+
 @pytest.mark.parametrize(("age", "renewed", "status"), [(0, False, 409), (STALE, False, 201), (STALE, True, 409)])
 def test_what_a_dead_process_began_can_be_done_again(
     running: Running, api: Client, age: int, renewed: bool, status: int

@@ -5,9 +5,15 @@ from __future__ import annotations
 import threading
 from pathlib import Path
 
+import httpx2
+import psycopg
+import pytest
+
 from infold import Memory
+from infold.ledger.postgres import SCHEMA
 from infold.service.keys import create_key
 from tests.conftest import assistant, user
+from tests.proxied import eventually
 from tests.servers import problem, start_server
 from tests.test_api_events import listening
 
@@ -68,3 +74,31 @@ def test_F9_one_request_sent_to_two_processes_at_once(tmp_path: Path, postgres_u
         assert 201 in codes
         with first.client() as client:
             assert client.get("/v1/chats/y").json()["messages"] == 1
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body", "late", "status", "left"),
+    [
+        ("POST", "/v1/chats", {"title": "once"}, (503, "database_busy"), 201, [None, "once"]),
+        ("DELETE", "/v1/chats/old", None, (504, "work_timeout"), 204, []),
+    ],
+)
+def test_F9_what_comes_too_late_is_done_once_and_its_answer_kept(
+    tmp_path: Path, postgres_url: str, method: str, path: str, body: object, late: tuple[int, str], status: int,
+    left: list[str | None],
+) -> None:  # fmt: skip
+    """The client is told that it may still be done, and asks again: while it goes on, and after it."""
+    patience = {"api_timeout": 1.0, "work_timeout": 1.0}
+    with start_server(tmp_path, database=postgres_url, **patience) as running, running.client() as api:
+        assert api.post("/v1/chats/old/messages", json=user("hello")).status_code == 201
+
+        def ask() -> httpx2.Response:
+            return api.request(method, path, json=body, headers={"Idempotency-Key": "k"})
+
+        with psycopg.connect(postgres_url) as other:
+            other.execute(f"LOCK TABLE {SCHEMA}.chats IN SHARE MODE")
+            problem(ask(), *late)
+            problem(ask(), 409, "in_progress")
+        answer = eventually(ask, lambda seen: seen.status_code != 409)
+        assert (answer.status_code, answer.headers.get("idempotency-replayed")) == (status, "true"), answer.text
+        assert [chat["title"] for chat in api.get("/v1/chats").json()["items"]] == left

@@ -29,6 +29,11 @@ class ChatRow:
     read_to: int = 0
     epoch: int = 0
 
+    @property
+    def life(self) -> int:
+        """Another one for a chat of the same name that was deleted and made anew."""
+        return self.epoch >> 16
+
 
 @dataclass(frozen=True, slots=True)
 class FoldRow:

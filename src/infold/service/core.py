@@ -14,6 +14,8 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
+from starlette.responses import Response
+
 from infold.chat import Chat
 from infold.errors import NotFoundError
 from infold.folding.extractive import extract
@@ -25,7 +27,7 @@ from infold.service.breaker import Breaker
 from infold.service.feed import Feed
 from infold.service.keys import Keyring, Principal
 from infold.service.limits import Limits
-from infold.service.problems import LateError, Problem
+from infold.service.problems import LateDatabaseError, LateError, Problem
 from infold.service.settings import ServiceSettings
 from infold.service.telemetry import Metrics, log_event, tracing
 from infold.service.upkeep import upkeep
@@ -74,6 +76,8 @@ class Service:
         self._chats: OrderedDict[tuple[str, str], tuple[Chat, float]] = OrderedDict()
         self._lock = threading.Lock()
         self._tasks: list[asyncio.Task[None]] = []
+        self.late: set[asyncio.Task[Response]] = set()
+        """Answers that nobody waits for any more, and that are kept for whoever asks again."""
         self.tidied = 0.0
         """When answers that are too old to be asked for were last looked for."""
         self._ends: float | None = None
@@ -147,13 +151,14 @@ class Service:
     async def run_in_time(self, work: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
         """The same for a request of the API, which has nothing to answer without the database."""
         patience = self.settings.api_timeout
+        future = self.submit(work, *args, **kwargs)
         try:
             with self.breaker.watching():
                 async with asyncio.timeout(patience):
-                    return await self.run(work, *args, **kwargs)
+                    return await asyncio.wrap_future(future)
         except TimeoutError:
             told = f"the database did not answer within {patience:g} s; what was asked for may still be done"
-            raise LateError(told) from None
+            raise LateDatabaseError(told, None if future.cancel() else future) from None
 
     async def run_slowly(self, work: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
         """The same for what may take long, such as a model's answer: it keeps no quick request waiting."""
@@ -162,13 +167,14 @@ class Service:
     async def run_slowly_in_time(self, work: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
         """The same for a request. What has not begun by then is not done; what has is done, though nobody hears of it."""
         patience = self.settings.work_timeout
+        future = self._slow.submit(work, *args, **kwargs)
         with self.breaker.watching():
             try:
                 async with asyncio.timeout(patience):
-                    return await self.run_slowly(work, *args, **kwargs)
+                    return await asyncio.wrap_future(future)
             except TimeoutError:  # a model may be what it waits for, so it says nothing of the database
                 told = f"this was not done within {patience:g} s; it may still be done, so look before you try again"
-                raise Problem(504, "work_timeout", told) from None
+                raise LateError(told, None if future.cancel() else future) from None
 
     async def _run_in(
         self, threads: ThreadPoolExecutor, work: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs
@@ -230,11 +236,13 @@ class Service:
 class Desk:
     """Where one request is served: the memory of its tenant, and nothing of another's."""
 
-    __slots__ = ("_tenant", "memory", "principal", "service")
+    __slots__ = ("_late", "_tenant", "memory", "principal", "service")
 
-    def __init__(self, service: Service, principal: Principal) -> None:
+    def __init__(self, service: Service, principal: Principal, late: asyncio.Future[LateError] | None = None) -> None:
+        """With `late`, that is told when something takes too long, and what was begun is waited for all the same."""
         self.service = service
         self.principal = principal
+        self._late = late
         self._tenant = principal.tenant
         self.memory = service.tenant(principal.tenant)
 
@@ -249,7 +257,15 @@ class Desk:
     async def _run(self, slow: bool, work: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
         self.service.breaker.check()
         run = self.service.run_slowly_in_time if slow else self.service.run_in_time
-        return await run(work, *args, **kwargs)
+        try:
+            return await run(work, *args, **kwargs)
+        except LateError as error:
+            if self._late is None or error.work is None:
+                raise
+            if not self._late.done():
+                self._late.set_result(error)
+            done: T = await asyncio.wrap_future(error.work)
+            return done
 
     def _with_chat(self, id: str, work: Callable[[Chat], T]) -> T:
         chat, cached = self.service.find_chat(self.memory, self._tenant, id)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import hashlib
 import json
+import logging
 import time
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from contextlib import suppress
@@ -21,7 +23,9 @@ from infold.ledger import service as statements
 from infold.ledger.service import Answered
 from infold.service.core import Desk, Service
 from infold.service.keys import Principal
-from infold.service.problems import Problem, of_error, of_validation
+from infold.service.problems import LateError, Problem, of_error, of_validation
+
+log = logging.getLogger("infold")
 
 KEPT = 24 * 3600 * 1000
 """Milliseconds that an answer can be asked for again."""
@@ -140,6 +144,27 @@ async def _once(request: Request, token: str, handle: Handler) -> Response:
             told = "the same request is being answered at the moment; ask again soon"
             raise Problem(409, "in_progress", told, headers={"Retry-After": "1"})
         return Response(known.body, known.status, {**known.headers, "Idempotency-Replayed": "true"})
+    late: asyncio.Future[LateError] = asyncio.get_running_loop().create_future()
+    request.state.late = late
+    answering = asyncio.create_task(_answered(desk, token, request, handle))
+    await asyncio.wait((answering, late), return_when=asyncio.FIRST_COMPLETED)
+    if answering.done():
+        return answering.result()
+    # It goes on, and until it is done nobody begins with the same.
+    service.late.add(answering)
+    answering.add_done_callback(functools.partial(_over, service))
+    return of_error(late.result()).response()
+
+
+def _over(service: Service, answering: asyncio.Task[Response]) -> None:
+    service.late.discard(answering)
+    if not answering.cancelled() and (error := answering.exception()) is not None:
+        log.warning("an answer that came late was not kept (%s)", type(error).__name__)
+
+
+async def _answered(desk: Desk, token: str, request: Request, handle: Handler) -> Response:
+    """The answer, and it is kept, unless the service could not give one."""
+    service = desk.service
     alive = asyncio.create_task(_show_life(desk, token))
     try:
         answer = await _answer(request, handle)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from concurrent.futures import Future
 from http import HTTPStatus
 from typing import Any
 
@@ -37,6 +38,20 @@ from infold.service.methods import allowed
 MEDIA_TYPE = "application/problem+json"
 RETRY = {"Retry-After": "1"}
 
+
+class LateError(InfoldError):
+    """The service waited too long, and what was asked for may still be done."""
+
+    def __init__(self, detail: str, work: Future[Any] | None) -> None:
+        super().__init__(detail)
+        self.work = work
+        """What goes on meanwhile; None where it had not begun, and never will."""
+
+
+class LateDatabaseError(LateError, DatabaseBusyError):
+    """It is the database that it waited for. Says so without naming it."""
+
+
 # The most special class first.
 _ERRORS: tuple[tuple[type[InfoldError], int, str], ...] = (
     (DuplicateIdError, 409, "duplicate_id"),
@@ -52,6 +67,7 @@ _ERRORS: tuple[tuple[type[InfoldError], int, str], ...] = (
     (DatabaseFullError, 507, "database_full"),
     (ReadOnlyDatabaseError, 503, "read_only"),
     (DatabaseError, 503, "database_unavailable"),
+    (LateError, 504, "work_timeout"),
     (ClosedError, 503, "closing"),
     (SummarizerError, 502, "summarizer_failed"),
     (EmbedderError, 502, "embedder_failed"),
@@ -90,10 +106,6 @@ SCHEMA: dict[str, Any] = {
         },
     },
 }
-
-
-class LateError(DatabaseBusyError):
-    """The service waited too long for the database. Says so without naming it."""
 
 
 class StalledError(Exception):

@@ -191,7 +191,7 @@ class Entity(BaseModel):
 
 
 class Event(BaseModel):
-    id: str = Field(description="Give it as Last-Event-ID to hear what happened after it.", examples=["17"])
+    id: str = Field(description="Give it as Last-Event-ID to hear what happened after it.", examples=["2882400001-17"])
     type: str = Field(examples=["summarization"])
     created_at: int
     chat: str

@@ -47,8 +47,11 @@ routes = router("chats")
     response_model=answers.ChatWithPolicy,
     responses={200: {"model": answers.ChatWithPolicy, "description": "It was there already, with the same policy."}},
 )
-async def create_chat(body: bodies.NewChat, desk: Writes) -> Response:
+async def create_chat(body: bodies.NewChat, desk: Writes, request: Request) -> Response:
     """Open a chat, creating it where it is not there. Another policy than the stored one is refused."""
+    id, token = body.id, request.headers.get(HEADER)
+    if id is None:  # the same request, made again because it was cut short, is the same chat
+        id = _seeded(f"{desk.principal.id} {token} ".encode() + await request.body()) if token else new_id()
 
     def work(memory: Memory) -> tuple[bool, dict[str, Any]]:
         settings = desk.service.settings
@@ -56,7 +59,7 @@ async def create_chat(body: bodies.NewChat, desk: Writes) -> Response:
         if body.config is not None:
             config, preset = _policy(body.preset or settings.preset, body.config), None
         chat, new = memory.begin(
-            body.id or new_id(),
+            id,
             user=body.user,
             preset=preset,
             system=body.system,
@@ -249,6 +252,11 @@ def _parsed(given: list[Any], seed: str | None) -> list[Message]:
             raise MessageError('a message is a dict like {"role": "user", "content": "…"}, or a list of them')
         id = None
         if seed is not None and not value.get("id"):
-            id = hashlib.sha256(f"{seed} {number}".encode()).hexdigest()[:32]
+            id = _seeded(f"{seed} {number}".encode())
         found += formats.parse(value, id=id)
     return found
+
+
+def _seeded(seed: bytes) -> str:
+    """An id that is the same every time."""
+    return hashlib.sha256(seed).hexdigest()[:32]

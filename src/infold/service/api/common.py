@@ -52,7 +52,7 @@ def _desk(role: str) -> Callable[[Request], Coroutine[Any, Any, Desk]]:
         principal: Principal = request.state.principal
         if not principal.may(role):
             raise Problem(403, "forbidden", f"this key may {principal.role}; {role} is needed here")
-        return Desk(request.app.state.service, principal)
+        return Desk(request.app.state.service, principal, getattr(request.state, "late", None))
 
     return desk
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from functools import partial
@@ -17,6 +18,7 @@ from starlette.types import Receive, Scope, Send
 from infold.chat import Chat
 from infold.errors import DatabaseError, NotFoundError
 from infold.ledger import service as statements
+from infold.ledger.rows import ChatRow, Event
 from infold.service.api import answers, shown
 from infold.service.api.common import ChatId, Cursor, Limit, Reads, answer, cursor_of, page, position_of, router
 from infold.service.core import Desk
@@ -28,17 +30,21 @@ routes = router("events")
 HEARTBEAT = 15.0
 """Seconds without an event after which a comment is sent, so that nobody takes the stream for dead."""
 _BATCH = 500
-_DIGITS = 18  # more fit no database
+_ID = re.compile(r"([0-9]{1,18})-([0-9]{1,18})|0")  # more digits fit no database
 
 
 @routes.get("/v1/chats/{chat_id:id}/events", response_model=answers.Page[answers.Event])
 async def list_events(chat_id: ChatId, desk: Reads, cursor: Cursor = None, limit: Limit = 100) -> Response:
     """What happened to a chat, oldest first."""
-    what = f"events {chat_id}"
-    after = position_of(what, cursor) or 0
-    found = await desk.with_chat(chat_id, lambda chat: _after(chat, after, limit + 1))
-    more = cursor_of(what, int(found[limit - 1]["id"])) if len(found) > limit else None
-    return answer(page(found[:limit], more))
+
+    def work(chat: Chat) -> dict[str, Any]:
+        with chat.reading() as (connection, state):
+            what = f"events {state.row.life} {chat_id}"
+            found = statements.events_after(connection, state.row, position_of(what, cursor) or 0, limit + 1)
+            more = cursor_of(what, found[limit - 1][0]) if len(found) > limit else None
+            return page([_shown(state.row, *one) for one in found[:limit]], more)
+
+    return answer(await desk.with_chat(chat_id, work))
 
 
 @routes.get(
@@ -60,23 +66,26 @@ async def stream_events(
 ) -> Response:
     """What happens to a chat, as it happens. Ends when the chat is deleted, the key revoked, the
     database away or the service stopped: connect again."""
-    if last_event_id is not None and not (last_event_id.isdecimal() and len(last_event_id) <= _DIGITS):
+    last = None if last_event_id is None else _ID.fullmatch(last_event_id)
+    if last is None and last_event_id is not None:
         raise Problem(400, "bad_event_id", "Last-Event-ID is the id of an event of this chat, or 0")
-    newest = await desk.with_chat(chat_id, _newest)
-    after = newest if last_event_id is None else int(last_event_id)
-    if after > newest:  # of an earlier chat of this name: SQLite counts from where it was again
-        after = 0
-    return _Stream(desk, chat_id, after)
+    life, newest = await desk.with_chat(chat_id, _newest)
+    after = newest
+    if last is not None:  # what was heard of an earlier chat of this name, or is in no backup, is not of this one
+        heard, key = int(last[1] or 0), int(last[2] or 0)
+        after = key if heard == life and key <= newest else 0
+    return _Stream(desk, chat_id, life, after)
 
 
 class _Stream(StreamingResponse):
     """Holds one of the key's streams, and listens to the feed, as long as it is sent."""
 
-    def __init__(self, desk: Desk, chat_id: str, after: int) -> None:
+    def __init__(self, desk: Desk, chat_id: str, life: int, after: int) -> None:
         headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
         super().__init__((), 200, headers, "text/event-stream")
         self._desk = desk
         self._chat_id = chat_id
+        self._life = life
         self._after = after
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -94,13 +103,13 @@ class _Stream(StreamingResponse):
             try:
                 if await known(service, key) is None:  # it was revoked
                     return
-                found = await self._desk.with_chat(self._chat_id, partial(_after, after=after, most=_BATCH))
+                found = await self._desk.with_chat(self._chat_id, partial(self._next, after=after))
             except (Problem, NotFoundError, DatabaseError):  # it was deleted, or the database is away: connect again
                 return
-            for event in found:
+            for number, event in found:
                 data = json.dumps(event, ensure_ascii=False, separators=(",", ":"))
                 yield f"id: {event['id']}\nevent: {event['type']}\ndata: {data}\n\n".encode()
-                after = int(event["id"])
+                after = number
             if len(found) == _BATCH:
                 continue
             try:
@@ -108,12 +117,19 @@ class _Stream(StreamingResponse):
             except TimeoutError:
                 yield b": still here\n\n"
 
+    def _next(self, chat: Chat, after: int) -> list[tuple[int, dict[str, Any]]]:
+        with chat.reading() as (connection, state):
+            if state.row.life != self._life:
+                raise NotFoundError(f"chat {chat.id!r} was deleted, and made anew")
+            found = statements.events_after(connection, state.row, after, _BATCH)
+            return [(key, _shown(state.row, key, event)) for key, event in found]
 
-def _after(chat: Chat, after: int, most: int) -> list[dict[str, Any]]:
+
+def _newest(chat: Chat) -> tuple[int, int]:
     with chat.reading() as (connection, state):
-        return [shown.event(key, event) for key, event in statements.events_after(connection, state.row, after, most)]
+        return state.row.life, statements.last_event(connection, state.row)
 
 
-def _newest(chat: Chat) -> int:
-    with chat.reading() as (connection, state):
-        return statements.last_event(connection, state.row)
+def _shown(row: ChatRow, key: int, event: Event) -> dict[str, Any]:
+    # SQLite counts from where it was again when a chat is deleted.
+    return shown.event(f"{row.life}-{key}", event)

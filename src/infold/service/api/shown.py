@@ -79,8 +79,8 @@ def entity(one: Entity) -> dict[str, Any]:
     return {**asdict(one), "sources": [{"chat": chat, "seq": seq, "id": id} for chat, seq, id in one.sources]}
 
 
-def event(key: int, one: Event) -> dict[str, Any]:
-    return {"id": str(key), "type": one.type, "created_at": one.created_at, "chat": one.chat, "data": one.data}
+def event(id: str, one: Event) -> dict[str, Any]:
+    return {"id": id, "type": one.type, "created_at": one.created_at, "chat": one.chat, "data": one.data}
 
 
 def context(made: Context, format: str) -> dict[str, Any]:
