@@ -14,6 +14,7 @@ from functools import partial
 from itertools import pairwise
 from pathlib import Path
 
+import httpx2
 import psycopg
 import pytest
 from pgqueuer import PgQueuer
@@ -21,6 +22,7 @@ from pgqueuer.adapters.drivers.asyncpg import AsyncpgPoolDriver
 from pgqueuer.core.qm import QueueManager
 from pgqueuer.models import HealthCheckEvent
 from pgqueuer.ports.driver import NotifyCallback
+from prometheus_client.parser import text_string_to_metric_families
 
 from infold import Chat, Memory
 from infold.formats import parse
@@ -33,6 +35,7 @@ from infold.service.settings import ServiceSettings
 from tests.conftest import ticking_clock
 from tests.fleet import Api, Process, command
 from tests.postgres import Server
+from tests.servers import free_port
 from tests.test_model_faults import said, talk
 from tests.upstream import Upstream, step
 
@@ -441,6 +444,71 @@ def test_serve_starts_its_workers_again_and_ends_them(postgres_url: str, tmp_pat
         assert api.stop() == 0
     assert not any(map(alive, crew))
     assert "Traceback" not in api.said()
+
+
+def counted(url: str, name: str, **labels: str) -> float:
+    """The sum of a metric over its other labels."""
+    families = text_string_to_metric_families(httpx2.get(f"{url}/metrics").text)
+    samples = [sample for family in families for sample in family.samples if sample.name == name]
+    return sum(sample.value for sample in samples if labels.items() <= sample.labels.items())
+
+
+def watched(memory: Memory, upstream: Upstream, url: str) -> None:
+    """See in metrics that a model is down, and that it is back; each event once, and none of those of this process."""
+    upstream.script([step("malformed", forever=True)])
+    chats = [folded(memory, "failing")]
+    wait_until(lambda: counted(url, "infold_folds_failed_total"))
+    upstream.script([])
+    chats += [folded(memory, f"c{number}") for number in range(4)]
+    wait_until(lambda: all(map(is_written, chats[1:])))  # the first one is left alone for long
+
+    def happened(type: str, **data: str) -> float:
+        events = [event for chat in chats for event in chat.events() if event.type == type]
+        return len([event for event in events if data.items() <= event.data.items()])
+
+    written = {"author": "summarizer"}
+    wait_until(lambda: counted(url, "infold_folds_total", **written) == happened("summarization", **written))
+    wait_until(lambda: counted(url, "infold_fold_seconds_count") == happened("summarization", **written))
+    wait_until(lambda: counted(url, "infold_events_total", type="gate") == happened("gate"))
+    wait_until(lambda: counted(url, "infold_gate_verdicts_total") == happened("gate"))
+    wait_until(lambda: counted(url, "infold_folds_failed_total") == happened("summarization_failed"))
+    assert happened("gate") >= len(chats) - 1
+
+
+def test_C10_the_metrics_of_serve_tell_what_its_workers_do(
+    memory: Memory, postgres_url: str, upstream: Upstream, tmp_path: Path
+) -> None:
+    with Api("api", tmp_path, "--database", postgres_url, "--model", model_of(upstream), "--workers", "2") as api:
+        api.wait()
+        watched(memory, upstream, api.url)
+        os.kill(children(api.pid)[0], signal.SIGKILL)
+        wait_until(lambda: api.said().count("a worker began") == 3)
+        before = counted(api.url, "infold_folds_total", author="summarizer")
+        chats = [folded(memory, f"later{number}") for number in range(4)]
+        wait_until(lambda: counted(api.url, "infold_folds_total", author="summarizer") >= before + len(chats))
+        assert api.stop() == 0
+
+
+def test_C10_a_worker_of_its_own_has_metrics_of_its_own(
+    memory: Memory, postgres_url: str, upstream: Upstream, tmp_path: Path
+) -> None:
+    address = f"127.0.0.1:{free_port()}"
+    (tmp_path / "infold.toml").write_text(f'worker_metrics = "{address}"')
+    arguments = ("worker", "--database", postgres_url, "--model", model_of(upstream))
+    with (
+        command("worker", tmp_path, *arguments) as one,
+        Api("api", tmp_path, "--database", postgres_url, "--workers", "0") as api,
+    ):
+        wait_until(lambda: "a worker began" in one.said())
+        watched(memory, upstream, f"http://{address}")
+        assert counted(f"http://{address}", "process_resident_memory_bytes") > 0
+        api.wait()
+        assert counted(api.url, "infold_events_total") == 0
+        with command("second", tmp_path, *arguments) as second:
+            wait_until(lambda: not second.running)
+            assert f"cannot serve metrics on {address}" in second.said()
+            assert "Traceback" not in second.said()
+        assert one.stop() == 0
 
 
 def test_workers_that_cannot_begin_are_tried_less_and_less_often(

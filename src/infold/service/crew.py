@@ -8,10 +8,15 @@ import os
 import signal
 import threading
 import time
+from collections.abc import Callable
+from concurrent.futures import Future
+from contextlib import suppress
+from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from types import TracebackType
 from typing import Self
 
+from infold.ledger.rows import Event
 from infold.service.settings import ServiceSettings
 
 log = logging.getLogger("infold")
@@ -57,6 +62,7 @@ class Crew:
         self._settings = settings
         self._context = multiprocessing.get_context("spawn")
         self._stopping = threading.Event()
+        self._count: Future[Callable[[Event], None]] = Future()
         self._until = 0.0
         self._posts = [_Post(self._hired()) for _ in range(size)]
         self._watch = threading.Thread(target=self._look_after, name="infold-crew", daemon=True)
@@ -65,6 +71,10 @@ class Crew:
         if self._posts:
             self._watch.start()
         return self
+
+    def count_with(self, count: Callable[[Event], None]) -> None:
+        """Who counts what happens in the workers: their metrics are those of the server."""
+        self._count.set_result(count)
 
     def end(self) -> None:
         """Tell the workers to finish what they are at, within the grace, and wait for nothing."""
@@ -85,9 +95,18 @@ class Crew:
                 worker.join()
 
     def _hired(self) -> BaseProcess:
-        worker = self._context.Process(target=_work, args=(self._settings, os.getpid()), name="infold-worker")
+        heard, told = self._context.Pipe(duplex=False)
+        worker = self._context.Process(target=_work, args=(self._settings, os.getpid(), told), name="infold-worker")
         worker.start()
+        told.close()  # the worker has it: what it says ends when it does
+        threading.Thread(target=self._hear, args=(heard,), name="infold-crew-hearing", daemon=True).start()
         return worker
+
+    def _hear(self, worker: Connection) -> None:
+        with worker, suppress(EOFError, OSError):
+            count = self._count.result()
+            while True:
+                count(worker.recv())
 
     def _look_after(self) -> None:
         while not self._stopping.wait(_LOOK):
@@ -103,10 +122,16 @@ class Crew:
             post.worker.terminate()  # a worker that is told so finishes what it is at
 
 
-def _work(settings: ServiceSettings, parent: int) -> None:
+def _work(settings: ServiceSettings, parent: int, server: Connection) -> None:
     from infold.service.telemetry import configure_logs
     from infold.service.worker import run
 
+    alone = threading.Lock()
+
+    def tell(event: Event) -> None:
+        with alone, suppress(OSError):  # the server is gone, and its metrics with it
+            server.send(event)
+
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches all processes: the one that serves ends the others
     configure_logs(settings.log_level, settings.log_format)
-    run(settings, parent)
+    run(settings, parent, tell)

@@ -121,6 +121,20 @@ def _traces(value: Any) -> str:
     return text if parts.path.strip("/") else f"{text.rstrip('/')}/v1/traces"
 
 
+def _address(value: Any) -> str:
+    text = _text(value)
+    host, port = host_and_port(text)
+    if not port or _host(host) != host or urlsplit(f"//{text}").netloc != text or "@" in text:
+        raise ValueError
+    return text
+
+
+def host_and_port(address: str) -> tuple[str, int]:
+    """The parts of an address such as 127.0.0.1:9765 or [::1]:9765; a part that is not there is empty, or 0."""
+    parts = urlsplit(f"//{address}")
+    return parts.hostname or "", parts.port or 0
+
+
 def _models(value: Any) -> tuple[str, ...]:
     if not isinstance(value, str | list | tuple):
         raise TypeError
@@ -146,6 +160,7 @@ UPSTREAM = Kind(
     _upstream,
 )
 TRACES = Kind('"console", or the address of an OTLP collector such as http://127.0.0.1:4318', _traces)
+ADDRESS = Kind("an address and a port, such as 127.0.0.1:9765", _address)
 MODELS = Kind("one or more models, with commas, such as openai:gpt-5-nano, ollama:llama3.2 or local", _models)
 WINDOW = Kind("a whole number of tokens from 256 to 100,000,000", check_window, _int)
 

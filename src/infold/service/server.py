@@ -21,6 +21,8 @@ class Server(uvicorn.Server):
         super().__init__(config)
         self._app = app
         self._crew = crew
+        if crew is not None:
+            crew.count_with(app.state.service.metrics.on_event)
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:  # noqa: ARG002  as uvicorn calls it
         """Begin to end. Unlike uvicorn's own, the signal is not raised again afterwards: there are workers to end, too."""

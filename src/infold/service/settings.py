@@ -100,6 +100,13 @@ class ServiceSettings:
         "INFOLD_WORKERS",
         meaning="workers that `infold serve` starts on PostgreSQL; 0 where they run elsewhere",
     )
+    worker_metrics: str | None = _setting(
+        None,
+        optional(kinds.ADDRESS),
+        "INFOLD_WORKER_METRICS",
+        meaning="address and port where `infold worker` serves its `/metrics`, to all who reach it; each worker needs its own",
+        shown="none",
+    )
     max_body: int = _setting(33_554_432, whole(1024), "INFOLD_MAX_BODY", meaning="bytes of a request body, at most")
     max_messages: int = _setting(10_000, whole(1), "INFOLD_MAX_MESSAGES", meaning="messages of a request, at most")
     rate: float = _setting(0.0, number(0), "INFOLD_RATE", meaning="requests a second for each key; 0 is no limit")

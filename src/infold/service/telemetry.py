@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from infold.errors import ConfigError
 from infold.ledger.rows import Event
+from infold.service.kinds import host_and_port
 from infold.service.settings import ServiceSettings
 
 if TYPE_CHECKING:
@@ -172,6 +173,18 @@ class Metrics:
             self._folds_failed.labels(data["error"]).inc()
         elif event.type == "gate":
             self._verdicts.labels(data["verdict"]).inc()
+
+    def serve(self, address: str) -> None:
+        """Answer Prometheus on an address of its own, in the background, as long as the process lives."""
+        from prometheus_client import start_http_server
+
+        host, port = host_and_port(address)
+        try:
+            start_http_server(port, host, self.registry)
+        except OSError as error:
+            raise ConfigError(
+                f"cannot serve metrics on {address}: {error.strerror}; give each worker a port of its own (worker_metrics)"
+            ) from None
 
     def render(self) -> tuple[bytes, str]:
         """The text that Prometheus reads, and its content type."""

@@ -7,7 +7,7 @@ import json
 import logging
 import os
 import signal
-from collections.abc import AsyncIterator, Coroutine
+from collections.abc import AsyncIterator, Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, suppress
 from datetime import timedelta
@@ -228,17 +228,29 @@ async def _beside(work: Coroutine[Any, Any, None]) -> AsyncIterator[None]:
 
 
 def run(
-    settings: ServiceSettings, parent: int | None = None, *, sweep_every: float = SWEEP, stale: float = STALE
+    settings: ServiceSettings,
+    parent: int | None = None,
+    count: Callable[[Event], None] | None = None,
+    *,
+    sweep_every: float = SWEEP,
+    stale: float = STALE,
 ) -> None:
-    """Be a worker until the process is told to end, or the one that started it is gone."""
+    """Be a worker until the process is told to end, or the one that started it is gone. What happens is for `count`, or for
+    metrics of its own: each event is counted in one place, so that sums over all processes are true."""
     from infold.memory import Memory
-    from infold.service.telemetry import log_event, tracing
+    from infold.service.telemetry import Metrics, log_event, tracing
 
     spans = tracing(settings)
+    if count is None:
+        metrics = Metrics()
+        count = metrics.on_event
+        if settings.worker_metrics is not None:
+            metrics.serve(settings.worker_metrics)
 
     def happened(event: Event) -> None:
         log_event(event)
         spans.on_event(event)
+        count(event)
 
     with Memory(settings.database, model=settings.memory_model, on_event=happened, queue=True) as memory:
         worker = Worker(memory, settings, parent, sweep_every=sweep_every, stale=stale)
