@@ -8,7 +8,7 @@ import pytest
 
 from infold import Chat, Memory
 from infold.errors import MovedOnError
-from infold.service.reconcile import Caller, receive
+from infold.service.reconcile import Caller, apart, receive
 from infold.service.wire import APIS
 from tests.conftest import assistant, user
 
@@ -52,3 +52,16 @@ def test_a_request_that_becomes_too_late_leaves_nothing(memory: Memory) -> None:
     with pytest.raises(MovedOnError):
         ask(memory, late, 2, user("other"))
     assert chats(memory) == [("a", 5)]
+
+
+def test_a_request_that_is_seen_too_late_begins_no_chat_of_its_own(memory: Memory) -> None:
+    """Sent once more, found where the chat has gone on and folded since; but nobody waits for it by now."""
+    late = caller(memory)
+    asked = APIS["chat"].read({"model": "echo", "messages": TALK})
+    place = receive(memory, late, asked)
+    assert apart(place, late).chat.id != "a"
+    late.given_up.set()
+    before = chats(memory)
+    with pytest.raises(MovedOnError):
+        apart(place, late)
+    assert chats(memory) == before

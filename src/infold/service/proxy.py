@@ -260,7 +260,7 @@ class Proxy:
         try:
             context = place.chat.context(max_tokens=budget, tools=tools, reserve_output=reserved, upto=place.seq)
         except MovedOnError:  # sent once more, and folded since
-            place = apart(place)
+            place = apart(place, caller)
             context = place.chat.context(max_tokens=budget, tools=tools, reserve_output=reserved)
         shown = context.shown()
         same = zip(shown, asked.messages, strict=False)

@@ -140,9 +140,13 @@ def receive(memory: Memory, caller: Caller, asked: Asked) -> Place:
     raise MovedOnError("the chat changes faster than this request can be added to it; send it again")
 
 
-def apart(place: Place) -> Place:
+def apart(place: Place, caller: Caller) -> Place:
     """The same place in a chat that ends there, so that nothing said later is seen."""
-    return replace(place, chat=branch(place.memory, place.chat.id, place.seq, _branch_id(place.chat)))
+
+    def beside(_: Connection, __: int) -> None:
+        caller.check()
+
+    return replace(place, chat=branch(place.memory, place.chat.id, place.seq, _branch_id(place.chat), beside=beside))
 
 
 def settle(place: Place, reply: Reply) -> Chat:
