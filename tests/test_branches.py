@@ -69,11 +69,40 @@ def test_F6_forgetting_a_message_forgets_it_in_all_branches(memory: Memory) -> N
 
 
 def test_F6_a_chat_of_a_name_that_only_looks_like_a_branch_is_left_alone(memory: Memory) -> None:
-    talked(memory, "a_b")
-    talked(memory, "axb~1")
-    gone = memory.chat("a_b").messages()[2]
-    memory.chat("a_b").forget(gone.id)
-    assert "book 1 " in memory.chat("axb~1").messages()[2].text
+    talked(memory, "a")
+    talked(memory, "a~1")
+    made = branch(memory, "a", 24, "of any name")
+    further = branch(memory, "of any name", 20, "further")
+    gone = memory.chat("a").messages()[2]
+    assert further.forget(gone.id).messages == 3
+    assert "book 1 " in memory.chat("a~1").messages()[2].text
+    for chat in (memory.chat("a"), made, further):
+        assert "book 1 " not in chat.messages()[2].text
+    memory.chat("a").delete()
+    assert [chat.id for chat in memory.chats()] == ["a~1"]
+
+
+def test_F6_a_chat_takes_its_branches_along_when_it_is_deleted(memory: Memory) -> None:
+    talked(memory)
+    for number in range(3):
+        branch(memory, "a", 20, f"a~{number}")
+    memory.chat("a~1").delete()
+    assert [chat.id for chat in memory.chats()] == ["a", "a~0", "a~2"]
+    memory.chat("a").delete()
+    assert memory.chats() == []
+    talked(memory)  # nothing of the former one is taken for a branch of it
+    memory.chat("a").delete()
+    assert memory.chats() == []
+
+
+def test_F6_forgetting_a_person_forgets_branches_that_are_nobodys(memory: Memory) -> None:
+    talked(memory)
+    branch(memory, "a", 20, "a~1")
+    memory.chat("a").update(user="ann")
+    branch(memory, "a", 20, "a~2")
+    memory.chat("b", user="bob").add(user("I bought a book."))
+    assert memory.user("ann").forget().chats == 3
+    assert [chat.id for chat in memory.chats()] == ["b"]
 
 
 def test_there_is_no_branch_of_nothing_nor_twice(memory: Memory) -> None:

@@ -102,6 +102,21 @@ def test_E7_an_old_database_goes_on_folding(path: Path) -> None:
     assert read(path, "SELECT count(*) FROM items WHERE died IS NOT NULL") == [(1,)]
 
 
+def test_E7_branches_of_an_old_database_know_what_they_branched_off(path: Path) -> None:
+    with closing(sqlite3.connect(path)) as connection:
+        names = [name for name, *_ in sorted(columns(path)["chats"]) if name not in ("key", "id")]
+        for key, id in (97, "trip~1"), (98, "trip~2"), (99, "other~1"):
+            listed = ", ".join(f'"{name}"' for name in names)
+            connection.execute(
+                f"INSERT INTO chats (key, id, {listed}) SELECT ?, ?, {listed} FROM chats WHERE id = 'trip'",
+                (key, id),
+            )
+        connection.commit()
+    with opened(path) as memory:
+        memory.chat("trip").delete()
+        assert [chat.id for chat in memory.chats()] == ["other~1"]
+
+
 def test_F9_a_migration_that_fails_leaves_the_old_database(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(*args: Any, **more: Any) -> None:
         raise RuntimeError("power cut")

@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 
 from infold import Memory
-from infold.service.reconcile import settle
+from infold.service.reconcile import receive, settle
+from infold.service.wire import APIS
 from tests.conftest import assistant, counted_ids, ticking_clock, user
-from tests.test_proxy_cut import ask, sizes, talked, told
+from tests.test_proxy_cut import ask, caller, sizes, talked, told
 
 Wire = dict[str, Any]
 
@@ -103,6 +104,17 @@ def test_the_middle_may_be_left_out(memory: Memory, kept: int) -> None:
         history += [request[-1], assistant(f"Gladly {number}")]
         settle(place, told(history[-1]))
     assert sizes(memory) == [len(history)]
+    assert said(memory, "n") == [one["content"] for one in history]
+
+
+def test_a_client_may_write_a_summary_of_its_own(memory: Memory) -> None:
+    """In place of what it has let go: it is not what somebody has said, nor an edited message."""
+    history = talked(memory, "n", 8)
+    for number in range(4):
+        request = [user("So far we spoke of many things."), *history[-5:], user(f"Further {number}")]
+        assert ask(memory, "n", *request).chat.id == "n"
+        history += [request[-1], assistant(f"Gladly {number}")]
+        settle(ask(memory, "n", *request), told(history[-1]))
     assert said(memory, "n") == [one["content"] for one in history]
 
 
@@ -232,6 +244,15 @@ def test_F6_all_of_a_chat_may_be_forgotten(memory: Memory) -> None:
     forget(memory, id, 0, 1, 2, 3)
     turn(memory, "n", history, "And now?", "Now it is gone.")
     assert said(memory, "n") == ["(forgotten)"] * 4 + ["And now?", "Now it is gone."]
+
+
+def test_F6_a_response_is_gone_on_with_after_something_was_forgotten(memory: Memory) -> None:
+    """Its id says nothing of what was said."""
+    _, id = secretive(memory, None)
+    forget(memory, id, 2, 3)
+    asked = APIS["responses"].read({"model": "echo", "input": "And now?", "previous_response_id": "chatcmpl-1"})
+    assert receive(memory, caller(memory, None), asked).chat.id == id
+    assert said(memory, id)[2:] == ["(forgotten)", "(forgotten)", "And now?"]
 
 
 def test_F6_E4_what_retention_has_removed_is_no_hindrance(url: str) -> None:

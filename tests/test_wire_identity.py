@@ -266,6 +266,7 @@ def test_reasoning_does_not_change_prefixes() -> None:
     [
         ("The ferry leaves at nine.\n", "The ferry leaves at nine."),
         ("<think>\nWhich ferry?\n</think>\n\nThe ferry leaves at nine.", "The ferry leaves at nine."),
+        ("Which ferry?\n</think>\n\nThe ferry leaves at nine.", "The ferry leaves at nine."),
         ("The ferry leaves at nine.", [{"type": "text", "text": "\nThe ferry leaves at nine. "}]),
     ],
 )
@@ -274,6 +275,14 @@ def test_a_reply_is_the_same_without_blanks_and_thoughts(said: str, kept: Any) -
     calls = [chat_call("call_a", "lookup", "{}")]
     one, other = ({"role": "assistant", "content": content, "tool_calls": calls} for content in (said, kept))
     assert of(one) == of(other)
+
+
+@pytest.mark.parametrize(
+    "said", ["Write {} <think> first.", "Write {}:\n<think>\n</think>\nfirst.", "{} </think> ends it."]
+)
+def test_a_reply_about_thoughts_is_told_by_all_of_it(said: str) -> None:
+    one, other = ({"role": "assistant", "content": said.format(word)} for word in ("this", "that"))
+    assert of(one) != of(other)
 
 
 def test_a_reply_that_says_nothing_may_be_left_out() -> None:

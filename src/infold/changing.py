@@ -112,7 +112,12 @@ class Changing(Handle):
         return removed
 
     def delete(self) -> None:
-        """Remove the chat and everything derived from it."""
+        """Remove the chat, everything derived from it, and the branches that were made of it."""
+        with self.reading() as (connection, state):
+            branches = [row.id for row in store.family(connection, state.row) if row.origin == self._key]
+        for id in branches:
+            if branch := self._memory.find(id):
+                branch.delete()
         self.settle()
         with self.writing() as (connection, _):
             store.delete_chat(connection, self._key)

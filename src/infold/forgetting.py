@@ -12,7 +12,7 @@ from infold.errors import MessageError, NotFoundError
 from infold.failpoints import reach
 from infold.folding.evidence import forget_evidence
 from infold.folding.gate import forget_bases
-from infold.folding.once import Once
+from infold.folding.once import Forgetful
 from infold.ledger import derived, erasure, fold_rows, journal, prefixes, store
 from infold.ledger.query import Connection
 from infold.ledger.rows import ChatRow, Event
@@ -87,7 +87,8 @@ def forget_messages(memory: Memory, chat: Chat, key: int, ids: Sequence[str]) ->
 def forget_copies(memory: Memory, chat: Chat, ids: Sequence[str], receipt: Receipt) -> Receipt:
     """Forget the same messages in the branches of a chat; the receipt for all of it."""
     with memory.database.read() as connection:
-        others = [id for id in store.family(connection, chat.id) if id != chat.id]
+        row = store.chat_by_key(connection, chat.key)
+        others = [one.id for one in store.family(connection, row) if one.key != chat.key] if row else []
     for other in others:
         copy = memory.find(other)
         if copy is None:
@@ -183,8 +184,11 @@ def forget_user(memory: Memory, user: str) -> Receipt:
 
 
 def _chats_of(connection: Connection, user: str) -> list[ChatRow]:
+    """The chats of a user, and those of their branches that are nobody's."""
     rows = (store.chat_by_key(connection, key) for key in derived.chats_of_user(connection, user))
-    return [row for row in rows if row is not None]
+    families = (store.family(connection, row) for row in rows if row is not None)
+    found = {one.key: one for family in families for one in family if one.user in (user, None)}
+    return list(found.values())
 
 
 def _forget_cached(memory: Memory, key: int, chat: str) -> None:
@@ -198,7 +202,7 @@ def _forget_cached(memory: Memory, key: int, chat: str) -> None:
     for name, module in sys.modules.copy().items():  # other threads may import meanwhile; a copy is made in one go
         if name.startswith("infold."):
             for value in vars(module).copy().values():
-                if isinstance(value, Once):
+                if isinstance(value, Forgetful):
                     value.clear()
                 # Those without a bound keep what belongs to infold, not what passes through it.
                 if isinstance(value, _Cached) and value.cache_parameters()["maxsize"] is not None:

@@ -9,7 +9,15 @@ from typing import Generic, TypeVar
 V = TypeVar("V")
 
 
-class Once(Generic[V]):
+class Forgetful:
+    """What keeps messages, or what was made of them, in memory: who forgets one clears all of these in the package's modules."""
+
+    def clear(self) -> None:
+        """Drop all of it."""
+        raise NotImplementedError
+
+
+class Once(Forgetful, Generic[V]):
     """Keeps what was made, the newest `most` of it. Threads may share it: at worst something is made twice."""
 
     def __init__(self, most: int) -> None:

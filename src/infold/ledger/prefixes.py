@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import hashlib
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from sqlalchemy import Table, and_, bindparam, delete, insert, select
+from sqlalchemy import Table, and_, bindparam, delete, func, insert, not_, or_, select
 
 from infold.ledger import passages
 from infold.ledger.query import Connection, Query
@@ -26,8 +27,13 @@ from infold.ledger.store import inserting
 
 P = bindparam
 
+# What is noted of a chat beside digests.
 _FOLLOWS = b"follows its model"
 _FORGOTTEN = b"forgotten"
+_CUT = b"cut"
+_LED_TO = b"branch that is led to"
+_CALLED, _CALLED_END = b"called ", b"called!"
+"""Digests of what the upstream calls a response begin so: they tell nothing of what was said."""
 
 _insert = inserting(prefixes)
 _delete = Query(
@@ -56,6 +62,8 @@ _latest = Query(
     .join(messages, and_(messages.c.chat == chats.c.key, messages.c.seq == chats.c.last_seq), isouter=True)
     .where(
         chats.c.tenant == P("tenant"),
+        # Of one family, or of all.
+        or_(P("root", type_=Key) == 0, chats.c.key == P("root", type_=Key), chats.c.origin == P("root", type_=Key)),
         chats.c.key.in_(
             select(prefixes.c.chat).where(
                 prefixes.c.tenant == P("tenant"), prefixes.c.scope == P("scope"), prefixes.c.digest == P("digest")
@@ -71,12 +79,20 @@ _scopes = Query(
     .distinct()
     .order_by(prefixes.c.scope)
 )
-_forget = Query(delete(prefixes).where(prefixes.c.chat == P("of"), prefixes.c.scope != "", prefixes.c.seq > P("after")))
-_traces = Query(
-    select(prefixes.c.seq, prefixes.c.digest).where(
-        prefixes.c.chat == P("of"), prefixes.c.scope == "", prefixes.c.seq.between(P("first"), P("last"))
+_forget = Query(
+    delete(prefixes).where(
+        prefixes.c.chat == P("of"),
+        prefixes.c.scope != "",
+        prefixes.c.seq > P("after"),
+        not_(prefixes.c.digest.between(_CALLED, _CALLED_END)),
     )
 )
+_notes = Query(
+    select(prefixes.c.seq, prefixes.c.digest).where(
+        prefixes.c.chat == P("of"), prefixes.c.scope == "", prefixes.c.seq > 0
+    )
+)
+_alone = Query(delete(prefixes).where(prefixes.c.chat == P("of"), prefixes.c.digest == _LED_TO))
 _newest = Query(
     select(prefixes.c.seq, prefixes.c.digest)
     .where(prefixes.c.chat == P("of"), prefixes.c.scope == P("scope"), prefixes.c.seq.between(1, P("upto")))
@@ -118,9 +134,18 @@ def follows_model(connection: Connection, key: int) -> bool:
     return _is_there(connection, of=key, scope="", digest=_FOLLOWS).fetchone() is not None
 
 
-def latest(connection: Connection, scope: str, digest: bytes, most: int) -> list[Found]:
-    """The chats where a digest is known, by their last message, the newest first."""
-    return [Found(*row) for row in _latest(connection, scope=scope, digest=digest, most=most)]
+def lead_to(connection: Connection, key: int, scope: str) -> None:
+    """Note that a client of this scope may go on with a chat of a family without naming that one."""
+    put(connection, key, scope, _LED_TO, 0)
+
+
+def led_to(connection: Connection, scope: str, root: int, most: int) -> list[Found]:
+    """Those of the family that began with a chat, by their last message, the newest first."""
+    return _newest_first(connection, scope, _LED_TO, most, root)
+
+
+def _newest_first(connection: Connection, scope: str, digest: bytes, most: int, root: int = 0) -> list[Found]:
+    return [Found(*row) for row in _latest(connection, scope=scope, digest=digest, most=most, root=root)]
 
 
 def forget(connection: Connection, key: int, traces: Mapping[int, int]) -> None:
@@ -135,13 +160,35 @@ def forget(connection: Connection, key: int, traces: Mapping[int, int]) -> None:
 
 def forgotten(connection: Connection, scope: str, most: int) -> list[Found]:
     """The chats of a scope that have forgotten something, by their last message, the newest first."""
-    return latest(connection, scope, _FORGOTTEN, most)
+    return _newest_first(connection, scope, _FORGOTTEN, most)
 
 
-def traces(connection: Connection, key: int, seqs: Sequence[int]) -> dict[int, int]:
-    """The bytes that are kept of forgotten messages, by their positions."""
-    found = _traces(connection, of=key, first=min(seqs), last=max(seqs)).fetchall()
-    return {seq: bytes(digest)[-1] for seq, digest in found if bytes(digest).startswith(_FORGOTTEN)}
+class Notes(NamedTuple):
+    """What is noted of single messages of a chat, by their positions."""
+
+    traces: Mapping[int, int]
+    """A byte of each that was forgotten."""
+    cut: frozenset[int]
+    """Replies that were cut short."""
+
+
+def notes(connection: Connection, key: int) -> Notes:
+    """What is noted of the messages of a chat."""
+    found = [(seq, bytes(digest)) for seq, digest in _notes(connection, of=key)]
+    return Notes(
+        {seq: digest[-1] for seq, digest in found if digest.startswith(_FORGOTTEN)},
+        frozenset(seq for seq, digest in found if digest.startswith(_CUT)),
+    )
+
+
+def note_cut(connection: Connection, key: int, seq: int) -> None:
+    """Note that a reply was cut short: clients may have more or less of it."""
+    put(connection, key, "", _CUT + seq.to_bytes(8, "big"), seq)
+
+
+def called(id: str) -> bytes:
+    """The digest that a response or conversation goes by, for clients that name it instead of sending the chat again."""
+    return _CALLED + hashlib.sha256(id.encode("utf-8", "surrogatepass")).digest()
 
 
 def newest(connection: Connection, key: int, scope: str, upto: int) -> tuple[int, bytes]:
@@ -159,13 +206,16 @@ def _copying(table: Table) -> Query:
 _copies = [
     _copying(table) for table in (messages, folds, items, pins, facts, mentions, recall_blocks, archives, prefixes)
 ]
-_names = [column.name for column in chats.c if column.name not in ("key", "id", "epoch")]
+_names = [column.name for column in chats.c if column.name not in ("key", "id", "epoch", "origin")]
 _copy_chat = Query(
     insert(chats)
     .from_select(
-        ["id", "epoch", *_names],
+        ["id", "epoch", "origin", *_names],
         select(
-            P("id", type_=chats.c.id.type), P("epoch", type_=chats.c.epoch.type), *(chats.c[n] for n in _names)
+            P("id", type_=chats.c.id.type),
+            P("epoch", type_=chats.c.epoch.type),
+            func.coalesce(chats.c.origin, chats.c.key),
+            *(chats.c[n] for n in _names),
         ).where(chats.c.tenant == P("tenant"), chats.c.key == P("of")),
     )
     .returning(chats.c.key)
@@ -177,5 +227,6 @@ def copy_chat(connection: Connection, key: int, id: str, epoch: int) -> int:
     made: Any = _copy_chat(connection, of=key, id=id, epoch=epoch).fetchone()
     for query in _copies:
         query(connection, of=key, to=made[0])
+    _alone(connection, of=made[0])
     passages.copy(connection, key, int(made[0]))
     return int(made[0])

@@ -28,11 +28,17 @@ class ChatRow:
     marks: str
     read_to: int = 0
     epoch: int = 0
+    origin: int | None = None
 
     @property
     def life(self) -> int:
         """Another one for a chat of the same name that was deleted and made anew."""
         return self.epoch >> 16
+
+    @property
+    def root(self) -> int:
+        """Key of the chat that this one, or the one it branched off, began as."""
+        return self.key if self.origin is None else self.origin
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from sqlalchemy import (
     UniqueConstraint,
 )
 
-HEAD = "0009"
+HEAD = "0010"
 """Newest migration; `migrations/versions` holds all of them."""
 
 metadata = MetaData()
@@ -48,8 +48,10 @@ chats = Table(
     Column(
         "epoch", BigInteger, nullable=False, server_default="0"
     ),  # changes when messages leave: what was made of them is void
+    Column("origin", Key),  # of a branch: key of the chat that it, or the one it branched off, began as
     UniqueConstraint("tenant", "id", name="chats_by_id"),
 )
+Index("chats_by_origin", chats.c.origin)
 Index("chats_by_user", chats.c.tenant, chats.c.user)
 
 messages = Table(

@@ -36,9 +36,6 @@ from infold.tokens import message_tokens
 log = logging.getLogger("infold")
 
 P = bindparam
-BRANCH = "~"
-"""Between the id of a chat and what tells its branches apart."""
-
 
 _MESSAGE_COLUMNS = [
     messages.c.role, messages.c.content, messages.c.body, messages.c.id, messages.c.seq, messages.c.created_at,
@@ -68,8 +65,8 @@ _insert_chat = Query(
 )
 _all_chats = Query(select(*_CHAT_COLUMNS).where(_OURS).order_by(chats.c.created_at, chats.c.key))
 _family = Query(
-    select(chats.c.id)
-    .where(_OURS, or_(chats.c.id == P("root"), chats.c.id.like(P("pattern"), escape="\\")))
+    select(*_CHAT_COLUMNS)
+    .where(_OURS, or_(chats.c.key == P("root"), chats.c.origin == P("root")))
     .order_by(chats.c.key)
 )
 _tenants = Query(select(chats.c.tenant).distinct().order_by(chats.c.tenant))
@@ -127,11 +124,9 @@ def insert_chat(connection: Connection, **values: Any) -> int:
     return int(_insert_chat(connection, **values).fetchone()[0])
 
 
-def family(connection: Connection, id: str) -> list[str]:
+def family(connection: Connection, row: ChatRow) -> list[ChatRow]:
     """A chat with its branches, or a branch with the others and what they branched off."""
-    root = id.partition(BRANCH)[0]
-    escaped = root.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
-    return [row[0] for row in _family(connection, root=root, pattern=f"{escaped}{BRANCH}%")]
+    return [ChatRow(*one) for one in _family(connection, root=row.root)]
 
 
 def tenants(connection: Connection) -> list[str]:
@@ -185,11 +180,12 @@ _deletes = [
     )
 ]
 _delete_chat = Query(delete(chats).where(chats.c.key == P("of")))
+_part = Query(update(chats).where(chats.c.origin == P("of")).values(origin=None))
 
 
 def delete_chat(connection: Connection, key: int) -> None:
     passages.take(connection, key)
-    for query in (*_deletes, _delete_chat):
+    for query in (*_deletes, _part, _delete_chat):  # the key may be another chat's soon
         query(connection, of=key)
 
 

@@ -8,8 +8,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from infold.errors import DatabaseBusyError, InfoldError
+from infold.ledger.prefixes import called
 from infold.service.breaker import PAUSE
-from infold.service.matching import longest, response
+from infold.service.matching import longest
 from infold.service.wire import prefixes
 
 if TYPE_CHECKING:
@@ -94,7 +95,7 @@ class Failures:
 def _known_by(asked: Asked) -> tuple[bytes, ...]:
     """The digests by which the chat of a request can be found, the best one last."""
     if asked.previous is not None:
-        return (response(asked.previous),)
+        return (called(asked.previous),)
     pairs = zip(asked.messages, prefixes(asked.messages), strict=True)
     return tuple(digest for message, digest in pairs if message.role == "assistant")[-_MOST_REPLIES:]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -11,7 +12,7 @@ from infold.ledger import prefixes as known
 from infold.ledger import store
 from infold.marks import REMOVED, UNREADABLE
 from infold.redaction import is_redacted, redacted, trace
-from infold.service.wire import START, identity, prefixes, reasoning, silent
+from infold.service.wire import OWN, START, identity, prefixes, reasoning, silent, spoken
 
 if TYPE_CHECKING:
     from infold.chat import Chat
@@ -19,9 +20,9 @@ if TYPE_CHECKING:
     from infold.messages import Message
 
 _MOST_PART = 1000  # messages at the end of a chat among which a request may begin
-_MOST_CUT = 4  # replies in a row that were cut
-_MOST_FORGETFUL = 8  # chats with forgotten messages in which a request that nobody knows is looked for
-_TELLING = 48  # characters that such a chat and the request must have in common
+_MOST_ALIKE = 32  # places of a chat where a reply may stand, if it was said often
+_MOST_FORGETFUL = 32  # chats with forgotten messages in which a request that nobody knows is looked for
+_TELLING = 48  # characters that hardly anybody says twice
 _AHEAD = 16  # silent messages that the ledger may have beyond what a client sends
 
 
@@ -37,21 +38,18 @@ class Match:
     """Messages of the request that the chat has."""
     ends: bool
     """Whether the chat has nothing beyond."""
-    common: int
+    common: int = 0
     """Characters of what was compared and is the same."""
-    replied: bool
+    replied: bool = False
     """Whether a reply is among it."""
-    gone: bool
+    gone: bool = False
     """Whether the chat has no words any more of some of it."""
-    changed: bool
+    changed: bool = False
     """Whether the client has some of it in other words than the chat."""
+    replies: tuple[tuple[int, int], ...] = ()
+    """Replies that were compared: their places in the request, and in the chat."""
     digest: bytes = b""
     """Of those messages of the request, where they are all that the chat has so far."""
-
-
-def response(id: str) -> bytes:
-    """The digest that a response or conversation goes by, for clients that name it instead of sending the chat again."""
-    return hashlib.sha256(f"response {id}".encode("utf-8", "surrogatepass")).digest()
 
 
 def cut(before: bytes) -> bytes:
@@ -64,27 +62,25 @@ def matches(connection: Connection, scope: str, messages: Sequence[Message]) -> 
     digests = prefixes(messages)
     replies = [at for at, message in enumerate(messages) if message.role == "assistant" and not reasoning(message)]
     low, found = longest(connection, scope, [digests[at] for at in replies])
-    best: list[Match] = []
-    # What follows the last known one may be replies that were cut, several in a row: the last of them tells of all.
-    for at in reversed(replies[low : low + _MOST_CUT]):
-        best = best or _cut_short(connection, scope, messages, at, digests)
-    if found and not best:
-        sent = replies[low - 1] + 1
-        while sent < len(messages) and silent(messages[sent]):
-            sent += 1
-        best = [compared(connection, at, messages, sent) for at in found]
+    best = [compared(connection, at, messages, replies[low - 1] + 1) for at in found]
+    if not best and replies:  # the first one may have been cut
+        at = replies[0]
+        begun = known.found(connection, scope, cut(digests[at - 1] if at else START))
+        tried = [compared(connection, end._replace(seq=end.seq - 1), messages, at) for end in begun]
+        best = [match for match, end in zip(tried, begun, strict=True) if match.seq >= end.seq]
     if replies and all(match.sent <= replies[-1] for match in best):
         best += _forgetful(connection, scope, messages)
     # What was forgotten must leave no digest.
-    return [match if match.gone else replace(match, digest=digests[match.sent - 1]) for match in best]
+    return [match if match.gone or not match.sent else replace(match, digest=digests[match.sent - 1]) for match in best]
 
 
 def _forgetful(connection: Connection, scope: str, messages: Sequence[Message]) -> list[Match]:
-    """The chat that has the beginning of a request, but for what it has forgotten: no digest tells of that."""
+    """The chats that have the beginning of a request, but for what they have forgotten: no digest tells of that."""
     some = known.forgotten(connection, scope, _MOST_FORGETFUL)
     begun = [compared(connection, at._replace(seq=0), messages, 0) for at in some]
     telling = [match for match in begun if match.gone and match.replied and match.common >= _TELLING]
-    return sorted(telling, key=lambda match: -match.sent)[:1]
+    most = max((match.sent for match in telling), default=0)
+    return [match for match in telling if match.sent == most]
 
 
 def longest(connection: Connection, scope: str, digests: Sequence[bytes]) -> tuple[int, list[known.Found]]:
@@ -103,56 +99,10 @@ def longest(connection: Connection, scope: str, digests: Sequence[bytes]) -> tup
     return low, found
 
 
-def _cut_short(
-    connection: Connection, scope: str, messages: Sequence[Message], at: int, digests: Sequence[bytes]
-) -> list[Match]:
-    """The chats that have the reply at this place too, but cut off earlier or later than the client has it."""
-    found = known.found(connection, scope, cut(digests[at - 1] if at else START))
-    return [
-        compared(connection, end, messages, at + 1)
-        for end in found
-        if any(_is_same_cut(one, messages[at]) for one in store.messages_between(connection, end.key, end.seq, end.seq))
-    ]
-
-
 def brought_cut(connection: Connection, match: Match, messages: Sequence[Message]) -> bool:
     """Whether a chat has a reply that was cut short but for its last words."""
     stored = store.messages_between(connection, match.key, match.seq + 1, match.seq + 1)
     return match.sent == len(messages) - 1 and any(_is_same_cut(one, messages[-1]) for one in stored)
-
-
-def _is_same_cut(one: Message, other: Message) -> bool:
-    """Whether one of two messages may be the beginning of the other."""
-    if any(message.role != "assistant" or message.tool_calls or reasoning(message) for message in (one, other)):
-        return False
-    return one.text.startswith(other.text) or other.text.startswith(one.text)
-
-
-def overlapping(connection: Connection, chats: Sequence[known.Found], messages: Sequence[Message]) -> Match | None:
-    """Where a request begins in the midst of one of these chats: some clients send only its end."""
-    near = min(len(messages), _MOST_PART) + _AHEAD
-    # Who goes back some turns sends a reply that is further away; who sends none, only what is new.
-    for far in (near, _MOST_PART + _AHEAD) if any(message.role == "assistant" for message in messages) else (near,):
-        found = [_overlapping(connection, chat, far, messages) for chat in chats]
-        if best := max((match for match in found if match), key=lambda match: (match.sent, match.ends), default=None):
-            return best
-    return None
-
-
-def _overlapping(connection: Connection, chat: known.Found, far: int, messages: Sequence[Message]) -> Match | None:
-    first = max(1, chat.last - far)
-    stored = store.messages_between(connection, chat.key, first, chat.last)
-    opening = next((identity(message) for message in messages if not silent(message)), None)
-    best: Match | None = None
-    for at, message in enumerate(stored):
-        if silent(message) or identity(message) != opening:
-            continue
-        walk = _Walk(messages, 0, message.seq - 1)
-        found = walk.match(connection, chat, ends=walk.goes_over(stored[at:]))
-        # One message may well be said twice; with a reply to it, hardly.
-        if (found.ends or found.replied) and (best is None or (found.ends, found.sent) > (best.ends, best.sent)):
-            best = found
-    return best
 
 
 def position(connection: Connection, chat: Chat, seq: int) -> known.Found:
@@ -161,36 +111,83 @@ def position(connection: Connection, chat: Chat, seq: int) -> known.Found:
     return known.Found(chat.key, seq, chat.id, row.last_seq if row else 0)
 
 
+def digest_at(connection: Connection, chat: Chat, scope: str, seq: int) -> bytes:
+    """The digest of a chat up to a position, from the nearest one that is known."""
+    at, digest = known.newest(connection, chat.key, scope, seq)
+    rest = store.messages_between(connection, chat.key, at + 1, seq)
+    return [digest or START, *prefixes(rest, digest or START)][-1]
+
+
+# From the start ----------------------------------------------------------------------------------------
+
+
 def compared(connection: Connection, start: known.Found, messages: Sequence[Message], sent: int) -> Match:
     """Go on comparing after a position that both have."""
-    walk = _Walk(messages, sent, start.seq)
+    walk = _Walk(_Words(connection, start.key), messages, sent, start.seq)
     while True:
         upto = min(start.last, walk.seq + len(messages) - sent + _AHEAD)
         stored = store.messages_between(connection, start.key, walk.seq + 1, upto) if walk.seq < start.last else []
-        if not stored:
-            return walk.match(connection, start, ends=True)
-        if not walk.goes_over(stored):
-            return walk.match(connection, start, ends=False)
+        if not stored or not walk.goes_over(stored):
+            return walk.match(start, ends=not stored)
+
+
+class _Words:
+    """Whether a message of a chat and one of a client are the same, though the words may not be: the chat may have forgotten
+    them, or have let them go; it may have more or less of a reply that was cut; and clients change what a user said, such as
+    texts that they looked up for it."""
+
+    def __init__(self, connection: Connection, key: int) -> None:
+        self._connection = connection
+        self._key = key
+        self._notes: known.Notes | None = None
+
+    @property
+    def notes(self) -> known.Notes:
+        """What is noted of the chat's messages; read when it is asked for."""
+        if self._notes is None:
+            self._notes = known.notes(self._connection, self._key)
+        return self._notes
+
+    def is_cut(self, ours: Message) -> bool:
+        return ours.role == "assistant" and not ours.tool_calls and ours.seq in self.notes.cut
+
+    def fits(self, ours: Message, theirs: Message) -> bool:
+        """Whether they may be the same, in other words."""
+        if is_gone(ours):
+            return ours.role == theirs.role and self.knows(ours, theirs) is not False
+        if ours.role == "user":
+            return _in_other_words(ours, theirs)
+        return self.is_cut(ours) and _is_same_cut(ours, theirs)
+
+    def knows(self, ours: Message, theirs: Message) -> bool | None:
+        """Whether a message that was forgotten said what theirs says; None where nothing is left to tell by."""
+        if not is_redacted(ours) or (kept := self.notes.traces.get(ours.seq)) is None:
+            return None
+        return identity(redacted(theirs)) == identity(ours) and kept == trace(theirs)
+
+    def same(self, ours: Message, theirs: Message) -> bool:
+        """Whether they are the same, as far as one can tell without what stands around them."""
+        return identity(ours) == identity(theirs) or (
+            bool(self.knows(ours, theirs)) if is_gone(ours) else self.fits(ours, theirs)
+        )
 
 
 class _Walk:
-    """Compares a chat with a request, message by message.
+    """Compares a chat with a request, message by message. Where the words are not the same, what follows tells."""
 
-    A chat may have no words of a message any more: it was forgotten, or removed by retention. And clients change what a user said,
-    such as texts that they looked up for it. Then what follows tells whether it is the same.
-    """
-
-    def __init__(self, messages: Sequence[Message], sent: int, seq: int) -> None:
+    def __init__(self, words: _Words, messages: Sequence[Message], sent: int, seq: int) -> None:
         self.seq = seq
         """The last position that was looked at."""
+        self._words = words
         self._messages = messages
         self._begun = sent
         self._said = [at for at in range(sent, len(messages)) if not silent(messages[at])]
         self._same = 0  # of those, so many are the same
         self._sure = seq  # the last position up to which all is
         self._open: list[Message] = []  # messages of the chat after that, of which what follows tells
-        self._changed = False  # whether the last of those may be one in other words
-        self._match = Match(0, "", 0, 0, False, 0, False, False, False)
+        self._own: list[bytes] = []  # instructions that the chat has after that
+        self._match = Match(0, "", 0, 0, ends=False)
+        self._replies: list[tuple[int, int]] = []
 
     def goes_over(self, stored: Sequence[Message]) -> bool:
         """Go on with what the chat has next; False where that differs."""
@@ -200,63 +197,120 @@ class _Walk:
             self.seq = message.seq
             if not self._open:
                 self._sure = message.seq
+                self._own = [*self._own, identity(message)] if message.role in OWN else []
         return True
 
+    def match(self, chat: known.Found, *, ends: bool) -> Match:
+        """How far both agree; `ends` where the chat has nothing that was not looked at."""
+        self._settle_end()
+        if self._open:
+            ends = False
+        rest = self._said[self._same :]
+        if ends:
+            seq, sent = self.seq, self._said[self._same - 1] + 1 if self._same else self._begun
+            sent = self._after_silent(sent) if rest else self._end(sent)
+        else:
+            seq, sent = self._sure, rest[0] if rest else len(self._messages)
+        return replace(
+            self._match, key=chat.key, id=chat.id, seq=seq, sent=sent, ends=ends, replies=tuple(self._replies)
+        )
+
     def _takes(self, message: Message) -> bool:
-        if self._changed or not _is_gone(message):
-            ahead = len(self._open)
-            # A client may have let go of what the chat has forgotten, but not of what it has in other words.
-            for skipped in (ahead,) if self._changed else range(ahead, -1, -1):
-                at = self._same + skipped
-                if at < len(self._said) and identity(message) == identity(self._messages[self._said[at]]):
-                    self._settle(message, at + 1)
+        if not is_gone(message):
+            for kept in range(len(self._open), -1, -1):  # of the open ones, so many the client still has
+                at = self._same + kept
+                if at < len(self._said) and identity(message) == identity(self._their(at)) and self._fit(kept):
+                    self._settle(len(self._open), kept)
+                    self._settle_one(message, at)
                     return True
-            at = self._same + ahead
-            if self._changed or at >= len(self._said) or not _in_other_words(message, self._messages[self._said[at]]):
+        if not is_gone(message) and not self._words.is_cut(message):
+            at = self._same + len(self._open)
+            if at >= len(self._said) or not self._words.fits(message, self._their(at)):
                 return False
-            self._changed = True
         self._open.append(message)
         return True
 
-    def _settle(self, message: Message, same: int) -> None:
-        before = self._match
+    def _their(self, at: int) -> Message:
+        return self._messages[self._said[at]]
+
+    def _fit(self, kept: int) -> bool:
+        """Whether the client's next messages are so many of the open ones, and the others may be missing."""
+        found = 0
+        for ours in self._open:
+            if found < kept and self._words.fits(ours, self._their(self._same + found)):
+                found += 1
+            elif not (is_gone(ours) or self._words.is_cut(ours)):
+                return False
+        return found == kept
+
+    def _settle(self, count: int, kept: int) -> None:
+        """So many of the open messages are known to be the same now; the client has some of them."""
+        found = 0
+        for ours in self._open[:count]:
+            gone = is_gone(ours)
+            if found < kept and self._words.fits(ours, self._their(self._same)):
+                found += 1
+                self._settle_one(ours, self._same, gone=gone, changed=not gone)
+            else:
+                self._match = replace(self._match, gone=self._match.gone or gone, changed=True)
+            self._sure = ours.seq
+        self._open = self._open[count:]
+
+    def _settle_one(self, ours: Message, at: int, *, gone: bool = False, changed: bool = False) -> None:
+        before, reply = self._match, ours.role == "assistant"
         self._match = replace(
             before,
-            common=before.common + len(message.text),
-            replied=before.replied or message.role == "assistant",
-            gone=before.gone or any(map(_is_gone, self._open)),
-            changed=before.changed or self._changed,
+            common=before.common + (0 if gone else len(ours.text)),
+            replied=before.replied or (reply and not gone),
+            gone=before.gone or gone,
+            changed=before.changed or changed,
         )
-        self._same, self._open, self._changed = same, [], False
+        if reply:
+            self._replies.append((self._said[at], ours.seq))
+        self._same = at + 1
 
-    def match(self, connection: Connection, chat: known.Found, *, ends: bool) -> Match:
-        """How far both agree; `ends` where the chat has nothing that was not looked at."""
-        found = replace(self._match, key=chat.key, id=chat.id)
-        if ends and self._open and not self._changed and self._knows(connection, chat.key):
-            self._same, self._open = self._same + len(self._open), []
-            found = replace(found, gone=True)
-        if ends and not self._open:
-            sent = self._said[self._same - 1] + 1 if self._same else self._begun
-            if self._same == len(self._said):  # what is left says nothing, and the chat has it, or the like of it
-                sent = len(self._messages)
-            return replace(found, seq=self.seq, sent=sent, ends=True)
-        rest = self._said[self._same :]
-        return replace(found, seq=self._sure, sent=rest[0] if rest else len(self._messages))
+    def _settle_end(self) -> None:
+        """Nothing follows that would tell: some of the open messages tell by themselves."""
+        while self._open:
+            ours, left = self._open[0], len(self._said) - self._same
+            if is_gone(ours):  # as the last one of a request, it is said once more
+                same = left > 1 and bool(self._words.knows(ours, self._their(self._same)))
+            else:
+                same = left > 0 and self._words.is_cut(ours) and self._words.fits(ours, self._their(self._same))
+            # Of a reply that was cut early a client may keep nothing.
+            dropped = left > 0 and self._words.is_cut(ours) and self._their(self._same).role != "assistant"
+            if not same and not dropped:
+                return
+            self._settle(1, int(same))
 
-    def _knows(self, connection: Connection, key: int) -> bool:
-        """Whether the request has, and goes on after, what the chat has forgotten at its end."""
-        theirs = [self._messages[at] for at in self._said[self._same : self._same + len(self._open)]]
-        if self._same + len(self._open) >= len(self._said):
-            return False
-        traces = known.traces(connection, key, [message.seq for message in self._open])
-        return all(
-            identity(redacted(their)) == identity(message) and traces.get(message.seq) == trace(their)
-            for message, their in zip(self._open, theirs, strict=True)
-        )
+    def _end(self, sent: int) -> int:
+        """How much of a request the chat has that has all it says: instructions after the last reply may be new."""
+        if sent and self._messages[sent - 1].role != "assistant":
+            return len(self._messages)
+        for at in range(sent, len(self._messages)):
+            message = self._messages[at]
+            if message.role in OWN and message.text.strip() and identity(message) not in self._own:
+                return at
+        return len(self._messages)
+
+    def _after_silent(self, sent: int) -> int:
+        """Where what is new begins: what says nothing is not, nor are instructions right after a known beginning."""
+        while silent(self._messages[sent]) and (not self._same or self._messages[sent].role == "assistant"):
+            sent += 1
+        return sent
 
 
-def _is_gone(message: Message) -> bool:
+def is_gone(message: Message) -> bool:
+    """Whether a chat has no words of a message any more."""
     return message.content in (REMOVED, UNREADABLE) or is_redacted(message)
+
+
+def _is_same_cut(one: Message, other: Message) -> bool:
+    """Whether one of two messages may be the beginning of the other."""
+    if any(message.role != "assistant" or message.tool_calls or reasoning(message) for message in (one, other)):
+        return False
+    ours, theirs = spoken(one), spoken(other)
+    return ours.startswith(theirs) or theirs.startswith(ours)
 
 
 def _in_other_words(message: Message, other: Message) -> bool:
@@ -267,8 +321,88 @@ def _in_other_words(message: Message, other: Message) -> bool:
     return bool(short) and short in long
 
 
-def digest_at(connection: Connection, chat: Chat, scope: str, seq: int) -> bytes:
-    """The digest of a chat up to a position, from the nearest one that is known."""
-    at, digest = known.newest(connection, chat.key, scope, seq)
-    rest = store.messages_between(connection, chat.key, at + 1, seq)
-    return [digest or START, *prefixes(rest, digest or START)][-1]
+# In the midst ------------------------------------------------------------------------------------------
+
+
+def aligned(
+    connection: Connection, chats: Sequence[known.Found], messages: Sequence[Message], begun: int, *, whole: bool
+) -> Match | None:
+    """Where a request goes on in one of these chats that it has not the whole of: by its last reply that the chat has, and what
+    stands before that. Of a request of which so many messages begin like the chat, all must be in it. Else its head may be a
+    client's own, such as a summary; or it was edited, where the client sends the whole chat each time. One without replies
+    goes on where its messages were said and not answered."""
+    if not any(message.role == "assistant" for message in messages):
+        again = [_said_again(connection, chat, messages) for chat in chats]
+        return max((match for match in again if match), key=lambda match: match.sent, default=None)
+    near = 2 * min(len(messages), _MOST_PART) + _AHEAD
+    # Who goes back some turns sends replies that are further away.
+    for far in (near, _MOST_PART + _AHEAD):
+        found = [_aligned(connection, chat, far, messages, begun, whole=whole) for chat in chats]
+        if best := max((match for match in found if match), key=lambda match: (match.sent, match.ends), default=None):
+            return best
+    return None
+
+
+def _aligned(
+    connection: Connection, chat: known.Found, far: int, messages: Sequence[Message], begun: int, *, whole: bool
+) -> Match | None:
+    stored = store.messages_between(connection, chat.key, max(1, chat.last - far), chat.last)
+    ours = [message for message in stored if not silent(message)]
+    said = [at for at, message in enumerate(messages) if not silent(message)]
+    theirs = [messages[at] for at in said]
+    words = _Words(connection, chat.key)
+    places: dict[bytes | int, list[int]] = defaultdict(list)
+    cut = []
+    for place, message in enumerate(ours):
+        if words.is_cut(message):
+            cut.append(place)
+        elif not is_gone(message):
+            places[identity(message)].append(place)
+        elif message.seq in words.notes.traces:
+            places[words.notes.traces[message.seq]].append(place)
+    for last in range(len(theirs) - 1, -1, -1):
+        if theirs[last].role != "assistant":
+            continue
+        some = [*places[identity(theirs[last])], *places[trace(theirs[last])], *cut]
+        alike = [place for place in sorted(some) if words.same(ours[place], theirs[last])]
+        length, place = _longest_run(words, ours, theirs, last, alike[-_MOST_ALIKE:])
+        first = last - length + 1
+        # One reply may well be said twice; with what it answers, hardly.
+        if length > 1 or (length == 1 and (first == 0 or len(theirs[last].text) >= _TELLING)):
+            head = sum(at < begun for at in said)  # messages that are those at the chat's beginning
+            if first > head > 0:
+                return None  # something in between was changed
+            if whole and first > 0 and not head and stored[0].seq == 1 and place - length < first:
+                return Match(chat.key, chat.id, 0, 0, ends=False)
+            start = known.Found(chat.key, ours[place].seq, chat.id, chat.last)
+            found = compared(connection, start, messages, said[last] + 1)
+            return replace(found, common=found.common + len(theirs[last].text), replied=True)
+    return None
+
+
+def _said_again(connection: Connection, chat: known.Found, messages: Sequence[Message]) -> Match | None:
+    """Where a request begins among the last messages of a chat, which got no reply: it failed then, and is tried again."""
+    first = max(1, chat.last - min(len(messages), _MOST_PART) - _AHEAD)
+    stored = store.messages_between(connection, chat.key, first, chat.last)
+    answered = max((place for place, message in enumerate(stored, 1) if message.role == "assistant"), default=0)
+    for place in range(answered, len(stored)):
+        walk = _Walk(_Words(connection, chat.key), messages, 0, stored[place].seq - 1)
+        if walk.goes_over(stored[place:]) and (match := walk.match(chat, ends=True)).ends and match.sent:
+            return match
+    return None
+
+
+def _longest_run(
+    words: _Words, ours: Sequence[Message], theirs: Sequence[Message], last: int, places: Sequence[int]
+) -> tuple[int, int]:
+    """Of the places where a message may stand, that before which most is the same, the last of several: how much, and where."""
+    best = (0, 0)
+    for place in reversed(places):
+        length = 1
+        while length <= min(last, place) and words.same(ours[place - length], theirs[last - length]):
+            length += 1
+        if length > best[0]:
+            best = (length, place)
+        if length > last:  # it cannot be more
+            break
+    return best

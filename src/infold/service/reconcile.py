@@ -20,17 +20,7 @@ from infold.memory import new_id
 from infold.messages import Message
 from infold.service import resending
 from infold.service.beginning import beginning
-from infold.service.matching import (
-    Match,
-    brought_cut,
-    compared,
-    cut,
-    digest_at,
-    matches,
-    overlapping,
-    position,
-    response,
-)
+from infold.service.matching import Match, aligned, brought_cut, compared, cut, digest_at, matches, position
 from infold.service.wire import Asked, Reply, prefixes
 
 if TYPE_CHECKING:
@@ -110,8 +100,8 @@ class _Found:
     """Whether the chat was made for this request."""
     digest: bytes = b""
     """Of what both have; worked out where it is not given."""
-    changed: bool = False
-    """Whether the client has some of that in other words than the chat."""
+    unknown: tuple[tuple[bytes, int], ...] = ()
+    """Digests of what the client has in other words than the chat, and their positions: they are not known yet."""
 
 
 def receive(memory: Memory, caller: Caller, asked: Asked) -> Place:
@@ -128,7 +118,7 @@ def receive(memory: Memory, caller: Caller, asked: Asked) -> Place:
         if found.fork:
             chat = _forked(memory, caller, chat, seq)
         noting = _Noting(chat, caller.scope, seq, asked.conversation, found.digest)
-        noting.changed = found.changed
+        noting.unknown = found.unknown
         if caller.chat is not None and (found.new or found.digest):  # so the request has the chat from its start on
             noting.sends_all = resending.turns_again(asked.messages, new=found.new)
         if caller.chat is None and found.new:  # the next request could not be told to go on with it
@@ -190,8 +180,8 @@ class _Noting:
         """Whether the client sends the whole chat each time."""
         self.follows_model = False
         """Whether the chat's window is that of the model it speaks with."""
-        self.changed = False
-        """Whether the digest is of other words than the chat's: then it is not known yet."""
+        self.unknown: Sequence[tuple[bytes, int]] = ()
+        """Digests of what the client has in other words than the chat, and their positions."""
         self.check: Callable[[], None] | None = None
         """Raises where nothing is to be added after all."""
         self._chat = chat
@@ -206,8 +196,8 @@ class _Noting:
         chat, scope, reply = self._chat, self._scope, self._reply
         before = added[0].seq - 1 if added else self._seq
         start = self.digest or digest_at(connection, chat, scope, before)
-        if self.changed:
-            known.put(connection, chat.key, scope, start, before)
+        for digest, seq in self.unknown:
+            known.put(connection, chat.key, scope, digest, seq)
         digests = prefixes(added, start)
         self.digest = [start, *digests][-1]
         for message, digest in zip(added, digests, strict=True):
@@ -219,19 +209,20 @@ class _Noting:
             resending.note(connection, chat, scope)
         last = added[-1].seq if added else self._seq
         # A conversation goes on after a reply: what got none may come again.
-        if self._conversation and (reply or not known.found(connection, scope, response(self._conversation), 1)):
-            known.put(connection, chat.key, scope, response(self._conversation), last if reply else self._seq)
+        if self._conversation and (reply or not known.found(connection, scope, known.called(self._conversation), 1)):
+            known.put(connection, chat.key, scope, known.called(self._conversation), last if reply else self._seq)
         if reply and reply.id:
-            known.put(connection, chat.key, scope, response(reply.id), last)
+            known.put(connection, chat.key, scope, known.called(reply.id), last)
         if reply is not None and not reply.complete:
             chat.record(connection, "reply_cut", {"message": added[-1].id})
+            known.note_cut(connection, chat.key, last)
             known.put(connection, chat.key, scope, cut([start, *digests][-2]), last)
 
 
 def _located(memory: Memory, caller: Caller, asked: Asked) -> _Found:
     with memory.database.read() as connection:
         if asked.previous is not None:
-            found = known.found(connection, caller.scope, response(asked.previous), 1)
+            found = known.found(connection, caller.scope, known.called(asked.previous), 1)
             same = [compared(connection, at, asked.messages, 0) for at in found]
         else:
             same = matches(connection, caller.scope, asked.messages)
@@ -248,45 +239,51 @@ def _located(memory: Memory, caller: Caller, asked: Asked) -> _Found:
     if len(going_on) > 1 and caller.chat is None:  # the same words in several chats: which one is meant cannot be told
         return _Found(_created(memory, caller, None), 0, 0, new=True)
     best = going_on[0] if going_on else max(same, key=lambda match: (match.sent, -match.key))
-    if not best.ends and caller.chat is not None and (beyond := _beyond(memory, caller, best, asked.messages)):
-        return beyond
-    return _found(caller, best, whole=True)
+    if not best.ends and caller.chat is not None:
+        with memory.database.read() as connection:
+            further = _further(connection, caller, best, asked.messages)
+        if further is not None and further.sent:
+            return _found(caller, asked.messages, further, whole=False)
+    return _found(caller, asked.messages, best, whole=True)
 
 
 def _beginning(memory: Memory, caller: Caller, chat: Chat, messages: Sequence[Message]) -> _Found:
     """The same for a request that has no reply in common with any chat from the start: it is compared with the named one,
     and with the ends of that and its branches."""
     with memory.database.read() as connection:
-        start = position(connection, chat, 0)
-        match = compared(connection, start, messages, 0)
+        match = compared(connection, position(connection, chat, 0), messages, 0)
         if not match.ends:
-            family = resending.family(connection, start, caller.scope)
-            part = overlapping(connection, family, messages)
+            further = _further(connection, caller, match, messages)
+            newest = _family(connection, caller, match)[0]
             again = match.sent and (_is_first(connection, chat) or resending.sends_all(connection, caller.scope))
             edited = not match.sent and resending.is_edited(connection, chat, caller.scope, messages)
     if match.ends:
-        if match.changed and not match.gone:
+        if match.sent and not match.gone:
             match = replace(match, digest=prefixes(messages)[match.sent - 1])
-        return _found(caller, match, whole=True)
-    if part is not None and (part.sent, part.ends) > (match.sent, match.ends):
-        return _found(caller, part, whole=False)
-    if beyond := _beyond(memory, caller, match, messages):
-        return beyond
+        return _found(caller, messages, match, whole=True)
+    if further is not None:
+        return _found(caller, messages, further, whole=not further.sent)
     if edited or again or (match.sent and _has_reply(messages)):
-        return _found(caller, match, whole=True)
-    newest = family[0]  # nothing of it was said before, or by chance: it is what comes next
+        return _found(caller, messages, match, whole=True)
+    # Nothing of it was said before, or by chance: it is what comes next.
     return _Found(_open(caller, newest.id, newest.key), newest.last, 0, whole=False)
 
 
-def _beyond(memory: Memory, caller: Caller, match: Match, messages: Sequence[Message]) -> _Found | None:
-    """Where a request goes on with a named chat that it shares the beginning with: some clients leave out what comes after that."""
-    with memory.database.read() as connection:
-        row = store.chat_by_key(connection, match.key)
-        start = known.Found(match.key, match.seq, match.id, row.last_seq if row else 0)
-        part = overlapping(connection, resending.family(connection, start, caller.scope), messages[match.sent :])
-    if part is None or not part.replied or (part.key == match.key and part.seq <= match.seq):
+def _further(connection: Connection, caller: Caller, match: Match, messages: Sequence[Message]) -> Match | None:
+    """Where a request goes on in a named chat, or in a branch of it, that has more of it than it shares with the beginning: some
+    clients leave out what comes after that, or all but the end."""
+    chats = _family(connection, caller, match)
+    whole = resending.sends_all(connection, caller.scope)
+    found = aligned(connection, chats, messages, match.sent, whole=whole)
+    if found is None or (found.sent and (found.sent, found.ends) <= (match.sent, match.ends)):
         return None
-    return _found(caller, replace(part, sent=match.sent + part.sent), whole=False)
+    return found
+
+
+def _family(connection: Connection, caller: Caller, match: Match) -> list[known.Found]:
+    row = store.chat_by_key(connection, match.key)
+    chat = known.Found(match.key, match.seq, match.id, row.last_seq if row else 0)
+    return resending.family(connection, chat, caller.scope)
 
 
 def _has_reply(messages: Sequence[Message]) -> bool:
@@ -299,10 +296,14 @@ def _is_first(connection: Connection, chat: Chat) -> bool:
     return row is not None and row.users <= 1
 
 
-def _found(caller: Caller, match: Match, *, whole: bool) -> _Found:
+def _found(caller: Caller, messages: Sequence[Message], match: Match, *, whole: bool) -> _Found:
+    unknown: list[tuple[bytes, int]] = []
+    if match.changed and match.ends and match.digest:
+        digests = prefixes(messages)
+        unknown = [(digests[at], seq) for at, seq in match.replies]
     return _Found(
         _open(caller, match.id, match.key), match.seq, match.sent, whole,
-        fork=not match.ends, digest=match.digest, changed=match.changed and match.ends and bool(match.digest),
+        fork=not match.ends, digest=match.digest, unknown=tuple(unknown),
     )  # fmt: skip
 
 
@@ -318,13 +319,16 @@ def _open(caller: Caller, id: str, key: int) -> Chat:
 
 
 def _checked(chat: Chat | None, caller: Caller) -> Chat | None:
-    """A chat that this caller may go on with; it learns whose it is, if nobody said so yet."""
+    """A chat that this caller may go on with; it learns whose it is, if nobody said so yet, and so do its branches."""
     if chat is None or caller.user is None:
         return chat
-    with chat.reading() as (_, state):
+    with chat.reading() as (connection, state):
         owner = state.row.user
+        family = store.family(connection, state.row) if owner is None else []
     if owner is None:
-        chat.update(user=caller.user)
+        for row in family:
+            if row.user is None and (one := caller.find(row.id, row.key)):
+                one.update(user=caller.user)
     elif owner != caller.user:
         raise OtherUserError(f"the chat {chat.id!r} belongs to another user")
     return chat
@@ -348,7 +352,7 @@ def _forked(memory: Memory, caller: Caller, chat: Chat, seq: int) -> Chat:
 
 
 def _branch_id(chat: Chat) -> str:
-    return f"{chat.id.partition(store.BRANCH)[0][:150]}{store.BRANCH}{new_id()}"
+    return f"{chat.id.partition('~')[0][:150]}~{new_id()}"
 
 
 def _by(message: Message, model: str | None) -> Message:

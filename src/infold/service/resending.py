@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from infold.messages import Message
 
 _SENDS_ALL = hashlib.sha256(b"sends all").digest()
-_BRANCH = hashlib.sha256(b"branch").digest()
 _MOST_FAMILY = 16  # branches of a named chat in which the end of a request is looked for
 _FEW = 3  # turns that a client has sent again when it is noted: once is enough
 _WORDS = 400  # that are compared
@@ -41,12 +40,13 @@ def note(connection: Connection, chat: Chat, scope: str) -> None:
 def note_branch(connection: Connection, key: int, of: int, scope: str) -> None:
     """Note that a client has begun a branch of a chat."""
     for one in (key, of):
-        known.put(connection, one, scope, _BRANCH, 0)
+        known.lead_to(connection, one, scope)
 
 
 def family(connection: Connection, chat: known.Found, scope: str) -> list[known.Found]:
-    """A named chat and its branches, the one that was spoken in last first."""
-    found = known.latest(connection, scope, _BRANCH, _MOST_FAMILY)
+    """A named chat and the branches that its clients have begun, the one that was spoken in last first."""
+    row = store.chat_by_key(connection, chat.key)
+    found = known.led_to(connection, scope, row.root, _MOST_FAMILY) if row else []
     return found if any(one.key == chat.key for one in found) else [*found, chat]
 
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from infold.service.wire.anthropic import AnthropicApi
 from infold.service.wire.base import Api, Asked, Reply, Streamed, read_part
 from infold.service.wire.chat import ChatApi
-from infold.service.wire.identity import OWN, START, identity, prefixes, reasoning, silent
+from infold.service.wire.identity import OWN, START, identity, prefixes, reasoning, silent, spoken
 from infold.service.wire.responses import ResponsesApi
 from infold.service.wire.tail import STANDING_SHARE
 
@@ -25,4 +25,5 @@ __all__ = [
     "read_part",
     "reasoning",
     "silent",
+    "spoken",
 ]

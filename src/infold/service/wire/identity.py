@@ -16,6 +16,7 @@ from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from infold.folding.once import Forgetful
 from infold.messages import ANTHROPIC, Message, canonical_json
 
 _TEXTS = frozenset(("text", "input_text", "output_text"))
@@ -24,8 +25,10 @@ _REASONING = frozenset(("reasoning", "thinking", "redacted_thinking"))
 # What a provider or a client writes beside a part or an item, and leaves out another time.
 _BESIDE = frozenset(("id", "status", "cache_control", "annotations", "citations", "logprobs", "caller"))
 
-# What some models write before they reply, which clients show apart and do not send again.
-_THOUGHT = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL)
+# What some models write before they reply, which clients show apart and do not send again; of some templates only the end.
+_THOUGHT = re.compile(
+    r"\s*<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)|(?:(?!<think).)*?\n</think(?:ing)?>[ \t]*(?:\n|\Z)", re.DOTALL
+)
 
 OWN = ("system", "developer")
 """Roles of what the client tells the model, before the chat or in its midst, where it moves along."""
@@ -62,7 +65,14 @@ def _spoken(role: str, content: str) -> str:
     """A text as clients keep it: a reply without the blanks around it, and without what was thought before it."""
     if role != "assistant":
         return content
-    return (_THOUGHT.sub("", content) if "<think" in content else content).strip()
+    if "think" in content and (thought := _THOUGHT.match(content)):
+        content = content[thought.end() :]
+    return content.strip()
+
+
+def spoken(message: Message) -> str:
+    """The text of a message as clients keep it."""
+    return _spoken(message.role, message.text)
 
 
 def _hash(text: str) -> bytes:
@@ -109,7 +119,7 @@ def _chained(messages: Sequence[Message], now: bytes) -> list[bytes]:
     return result
 
 
-class _Beginnings:
+class _Beginnings(Forgetful):
     """How chats begin: what a client sends again with every request is hashed once."""
 
     def __init__(self) -> None:
@@ -132,6 +142,10 @@ class _Beginnings:
             if len(self._known) > _CHATS:
                 self._known.popitem(last=False)
         return hashes
+
+    def clear(self) -> None:
+        with self._lock:
+            self._known.clear()
 
 
 _beginnings = _Beginnings()
