@@ -19,8 +19,9 @@ from infold.ledger import store
 from infold.memory import new_id
 from infold.messages import Message
 from infold.service import resending
+from infold.service.aligning import aligned
 from infold.service.beginning import beginning
-from infold.service.matching import Match, aligned, brought_cut, compared, cut, digest_at, matches, position
+from infold.service.matching import Match, brought_cut, compared, cut, digest_at, matches, position
 from infold.service.wire import Asked, Reply, prefixes
 
 if TYPE_CHECKING:
