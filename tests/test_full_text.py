@@ -215,9 +215,9 @@ def test_F6_a_branch_has_rows_of_its_own(changed: Path) -> None:
         exactly(changed)
         hit = memory.chat("fork").recall(SAID["german"][1], kinds=["message"])[0]
         assert (hit.text, hit.chat) == (SAID["german"][0], "fork")
-        memory.chat("one").delete()
+        memory.chat("fork").delete()
         exactly(changed)
-        assert memory.chat("fork").recall(SAID["german"][1], kinds=["message"])[0].text == SAID["german"][0]
+        assert memory.chat("one").recall(SAID["german"][1], kinds=["message"])[0].text == SAID["german"][0]
 
 
 def test_F6_a_chat_that_gets_another_user_goes_with_its_rows(changed: Path) -> None:
@@ -254,6 +254,8 @@ def test_E7_a_file_from_before_gets_full_text(changed: Path) -> None:
     expected = kept(changed)
     rows(changed, "DROP TABLE recall_words")
     rows(changed, "UPDATE recall_blocks SET maker = rtrim(maker, '+')")
+    rows(changed, "DROP INDEX chats_by_origin")
+    rows(changed, "ALTER TABLE chats DROP COLUMN origin")
     rows(changed, "UPDATE alembic_version SET version_num = '0008'")
     with opened(at(changed)) as memory:
         assert not kept(changed)

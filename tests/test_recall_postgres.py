@@ -252,8 +252,10 @@ def test_F6_a_branch_has_passages_of_its_own(changed: str) -> None:
         assert passages(changed, "fork") == {seq for seq in passages(changed) if seq <= 600 // BLOCK * BLOCK}
         hit = memory.chat("fork").recall(SAID["german"][1], kinds=["message"])[0]
         assert (hit.text, hit.chat) == (SAID["german"][0], "fork")
-        memory.chat("one").delete()
-        assert passages(changed, "fork")
+        before = passages(changed)
+        memory.chat("fork").delete()
+        assert not passages(changed, "fork")
+        assert passages(changed) == before
 
 
 # What may be missing -------------------------------------------------------------------------------------
@@ -310,6 +312,7 @@ def test_E7_a_database_from_before_gets_passages(changed: str) -> None:
     rows(changed, "UPDATE infold.recall_blocks SET maker = rtrim(maker, '+')")
     for table in ("items", "facts", "mentions"):
         rows(changed, f"ALTER TABLE infold.{table} DROP COLUMN seal")
+    rows(changed, "ALTER TABLE infold.chats DROP COLUMN origin")
     rows(changed, "UPDATE infold.alembic_version SET version_num = '0006'")
     with opened(changed) as memory:
         with memory.database.read() as connection:

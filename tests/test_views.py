@@ -508,6 +508,8 @@ def test_E7_a_database_of_revision_0005_gets_the_views(url: str, reader: Reader)
         reader.change("DROP TABLE recall_passages")
     for table in ("items", "facts", "mentions"):
         reader.change(f"ALTER TABLE {table} DROP COLUMN seal")
+    reader.change("DROP INDEX chats_by_origin")
+    reader.change("ALTER TABLE chats DROP COLUMN origin")
     reader.change("UPDATE alembic_version SET version_num = '0005'")
     with pytest.raises((sqlite3.OperationalError, psycopg.errors.UndefinedTable)):
         reader.brief()

@@ -152,7 +152,9 @@ def settle(place: Place, reply: Reply) -> Chat:
             return chat
         with place.memory.database.read() as connection:
             match = compared(connection, position(connection, chat, place.seq), messages, 0)
-            brought = match.sent == len(messages) or (not reply.complete and brought_cut(connection, match, messages))
+            # Of a complete reply the beginning is not enough: the chat may have that of one that was cut before.
+            brought = match.sent == len(messages) and not (reply.complete and match.changed)
+            brought = brought or (not reply.complete and brought_cut(connection, match, messages))
         if brought:  # the client's next request was quicker
             return chat
         if late:
