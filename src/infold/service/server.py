@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 import uvicorn
 from fastapi import FastAPI
 
+from infold.service.connection import Connection
+
 if TYPE_CHECKING:
     from infold.service.crew import Crew
 
@@ -18,6 +20,7 @@ class Server(uvicorn.Server):
     """Uvicorn, which waits for open answers when it stops; streams of events would keep it waiting, so it ends them."""
 
     def __init__(self, config: uvicorn.Config, app: FastAPI, crew: Crew | None = None) -> None:
+        config.http = Connection
         super().__init__(config)
         self._app = app
         self._crew = crew
