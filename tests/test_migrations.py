@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -105,15 +106,17 @@ def test_E7_an_old_database_goes_on_folding(path: Path) -> None:
 def test_E7_branches_of_an_old_database_know_what_they_branched_off(path: Path) -> None:
     with closing(sqlite3.connect(path)) as connection:
         names = [name for name, *_ in sorted(columns(path)["chats"]) if name not in ("key", "id")]
-        for key, id in (96, "trip~mine"), (97, "trip~1"), (98, "trip~2"), (99, "other~1"):
+        named = [("trip~mine", None), ("trip~1", "trip"), ("of any name", "trip~1"), ("other~1", "other")]
+        for key, (id, source) in enumerate(named, 96):
             listed = ", ".join(f'"{name}"' for name in names)
             connection.execute(
                 f"INSERT INTO chats (key, id, {listed}) SELECT ?, ?, {listed} FROM chats WHERE id = 'trip'",
                 (key, id),
             )
-            if key > 96:
-                branched = "INSERT INTO events (chat, type, created_at, data) VALUES (?, 'branched', 0, '{}')"
-                connection.execute(branched, (key,))
+            if source is not None:
+                data = json.dumps({"from": source, "at": 1})
+                branched = "INSERT INTO events (chat, type, created_at, data) VALUES (?, 'branched', 0, ?)"
+                connection.execute(branched, (key, data))
         connection.commit()
     with opened(path) as memory:
         memory.chat("trip").delete()

@@ -16,7 +16,7 @@ import psycopg
 from infold import Memory
 from infold.service.keys import FRESH, create_key
 from tests.postgres import server
-from tests.proxied import CHAT, Wire, eventually, start_proxied
+from tests.proxied import CHAT, Proxied, Wire, eventually, start_proxied
 from tests.servers import problem
 from tests.test_proxy_faults import body, user
 
@@ -251,34 +251,52 @@ def test_E5_without_the_database_the_api_answers_at_once(tmp_path: Path) -> None
 
 
 def test_a_chat_that_is_locked_keeps_no_other_waiting(tmp_path: Path) -> None:
-    """Somebody else writes to it, and takes very long: more requests for it come than there are threads."""
-    with server().database() as url, start_proxied(tmp_path, database=url, memory_timeout=3) as proxied:
-        for chat in ("locked", "other"):
-            assert proxied.post(CHAT, body(CHAT, user("Before")), X_Infold_Chat=chat).status_code == 200
-            proxied.kept(chat, 2)
+    """Somebody else writes to it, and takes very long: more requests for it come than there are threads. Another tenant has
+    a chat of the same name."""
+    with server().database() as url:
+        with Memory(url) as memory:
+            keys = {tenant: create_key(memory, tenant, "admin")[0] for tenant in ("acme", "globex")}
+        with start_proxied(tmp_path, keys["acme"], database=url, memory_timeout=3) as proxied:
+            tell_beside_a_locked_chat(proxied, url, keys)
 
-        async def crowd() -> list[httpx2.Response]:
-            async with httpx2.AsyncClient(base_url=proxied.server.url, timeout=60) as client:
 
-                async def ask(chat: str, text: str) -> httpx2.Response:
-                    return await client.post(CHAT, json=body(CHAT, user(text)), headers={"X-Infold-Chat": chat})
+def tell_beside_a_locked_chat(proxied: Proxied, url: str, keys: dict[str, str]) -> None:
+    acme, globex = keys.values()
 
-                async with asyncio.TaskGroup() as group:
-                    waiting = [group.create_task(ask("locked", f"Meanwhile {number}")) for number in range(16)]
-                    await asyncio.to_thread(eventually, partial(server().waiting, url), lambda found: found > 0)
-                    answers = [await ask("other", f"Aside {number}") for number in range(3)]
-                    assert not any(task.done() for task in waiting)
-                return [*answers, *(task.result() for task in waiting)]
+    def tell(chat: str, text: str, key: str = acme) -> None:
+        answer = proxied.post(CHAT, body(CHAT, user(text)), X_Infold_Chat=chat, X_Infold_Key=key)
+        assert answer.status_code == 200
 
-        with psycopg.connect(url) as lock:
-            lock.execute("SELECT * FROM infold.chats WHERE id = 'locked' FOR UPDATE")
-            assert {answer.status_code for answer in asyncio.run(crowd())} == {200}
-            assert proxied.metric("infold_memory_failures_total") == 16
-            assert [text for who, text in proxied.kept("other", 8) if who == "user"][1:] == [
-                f"Aside {number}" for number in range(3)
-            ]
-            # Nor does anybody wait a second time.
-            began = time.monotonic()
-            assert proxied.post(CHAT, body(CHAT, user("Again")), X_Infold_Chat="locked").status_code == 200
-            assert time.monotonic() - began < 2.5
-        proxied.sound()
+    tell("locked", "Before")
+    tell("other", "Before")
+    tell("locked", "Before", globex)
+    for chat in ("locked", "other"):
+        proxied.kept(chat, 2)
+
+    async def crowd() -> list[httpx2.Response]:
+        async with httpx2.AsyncClient(base_url=proxied.server.url, timeout=60) as client:
+
+            async def ask(chat: str, text: str, key: str = acme) -> httpx2.Response:
+                headers = {"X-Infold-Chat": chat, "X-Infold-Key": key}
+                return await client.post(CHAT, json=body(CHAT, user(text)), headers=headers)
+
+            async with asyncio.TaskGroup() as group:
+                waiting = [group.create_task(ask("locked", f"Meanwhile {number}")) for number in range(16)]
+                await asyncio.to_thread(eventually, partial(server().waiting, url), lambda found: found > 0)
+                answers = [await ask("other", f"Aside {number}") for number in range(3)]
+                answers.append(await ask("locked", "Elsewhere", globex))
+                assert not any(task.done() for task in waiting)
+            return [*answers, *(task.result() for task in waiting)]
+
+    with psycopg.connect(url) as lock:
+        lock.execute("SELECT * FROM infold.chats WHERE id = 'locked' AND tenant = 'acme' FOR UPDATE")
+        assert {answer.status_code for answer in asyncio.run(crowd())} == {200}
+        assert proxied.metric("infold_memory_failures_total") == 16
+        assert [text for who, text in proxied.kept("other", 8) if who == "user"][1:] == [
+            f"Aside {number}" for number in range(3)
+        ]
+        # Nor does anybody wait a second time.
+        began = time.monotonic()
+        tell("locked", "Again")
+        assert time.monotonic() - began < 2.5
+    proxied.sound()

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from infold import Memory
-from infold.service.reconcile import receive, settle
+from infold.service.reconcile import Place, receive, settle
 from infold.service.wire import APIS
 from tests.conftest import assistant, counted_ids, ticking_clock, user
 from tests.test_proxy_cut import ask, caller, sizes, talked, told
@@ -174,6 +175,45 @@ def test_texts_that_were_looked_up_for_a_question_may_go(memory: Memory) -> None
     assert sorted(sizes(memory)) == [6, 12]
 
 
+@pytest.mark.parametrize("chat", ["n", None])
+def test_a_reply_that_its_client_has_begun_is_one_with_it(memory: Memory, chat: str | None) -> None:
+    history: list[Wire] = []
+    for number in range(4):
+        history.append(user(f"Question {number}, as JSON"))
+        place = ask(memory, chat, *history, assistant('{"answer":'))
+        settle(place, told(assistant(f" {number}}}")))
+        history.append(assistant(f'{{"answer": {number}}}'))
+    assert said(memory, place.chat.id)[-3:] == ["Question 3, as JSON", '{"answer":', " 3}"]
+    assert sizes(memory) == [12]
+
+
+def test_an_edit_is_not_taken_for_what_comes_after_the_same_words_said_later(memory: Memory) -> None:
+    history: list[Wire] = []
+    for question, answer in [("Go on", "OK."), ("My budget is 600 euros", "Noted."), ("Go on", "OK.")]:
+        turn(memory, "n", history, question, answer)
+    place = ask(memory, "n", *history[:2], user("My budget is 900 euros"))
+    assert place.whole
+    assert said(memory, place.chat.id) == ["Go on", "OK.", "My budget is 900 euros"]
+    assert sizes(memory) == [6, 3]
+
+
+def test_who_names_a_response_goes_on_after_that(memory: Memory) -> None:
+    def respond(question: str, previous: str | None, answer: str, id: str) -> Place:
+        body = {"model": "echo", "input": question} | ({"previous_response_id": previous} if previous else {})
+        place = receive(memory, caller(memory, "n"), APIS["responses"].read(body))
+        settle(place, replace(told(assistant(answer)), id=id))
+        return place
+
+    respond("One", None, "Answer to one", "resp_1")
+    respond("Two", "resp_1", "Answer to two", "resp_2")
+    receive(memory, caller(memory, "n"), APIS["responses"].read(
+        {"model": "echo", "input": "Yes", "previous_response_id": "resp_2"}
+    ))  # fmt: skip
+    place = respond("Yes", "resp_1", "Answer after one", "resp_3")
+    assert said(memory, place.chat.id) == ["One", "Answer to one", "Yes", "Answer after one"]
+    assert sizes(memory) == [5, 4]
+
+
 def test_a_longer_question_is_another_one(memory: Memory) -> None:
     history = talked(memory, "n", 3)
     ask(memory, "n", *history[:4], user("Question 2 was not what I meant."))
@@ -192,6 +232,48 @@ def test_F9_of_many_chats_that_begin_alike_each_goes_on_with_its_own(memory: Mem
         chats.add(first)
     assert len(chats) == 12
     assert sizes(memory) == [4] * 12
+
+
+@pytest.mark.parametrize(
+    "given",
+    [[assistant("Welcome! How can I help?")], [user("2 + 2"), assistant("4"), user("3 + 3"), assistant("6")]],
+    ids=["a greeting", "examples"],
+)
+def test_F6_what_only_begins_alike_is_another_chat(memory: Memory, given: list[Wire]) -> None:
+    """Nothing tells that it is the same person: what is pinned, forgotten or deleted in one is nothing to the others."""
+    chats = []
+    for name in ("Ann", "Bob", "Cyd"):
+        history = list(given)
+        first = turn(memory, None, history, f"I am {name}.", f"Hello {name}.")
+        assert turn(memory, None, history, "What else?", "Nothing.") == first
+        chats.append(first)
+    assert sizes(memory) == [len(given) + 4] * 3
+    memory.chat(chats[0]).delete()
+    memory.chat(chats[1]).update(user="bob")
+    assert memory.user("bob").forget().chats == 1
+    assert [chat.id for chat in memory.chats()] == [chats[2]]
+
+
+def test_an_edit_that_may_be_of_several_chats_is_a_new_one(memory: Memory) -> None:
+    for number in range(2):
+        history: list[Wire] = []
+        for question, answer in [("Hello", "Hi!"), (f"I am customer {number}.", "Welcome."), ("Well?", "Yes?")]:
+            turn(memory, None, history, question, answer)
+    place = ask(memory, None, *history[:2], user("I am customer 7."))
+    assert "~" not in place.chat.id
+    assert sizes(memory) == [6, 6, 3]
+    place = ask(memory, None, *history[:4], user("Well, well?"))
+    assert place.chat.id.startswith(f"{memory.chats()[1].id}~")
+    assert sorted(sizes(memory)) == [3, 5, 6, 6]
+
+
+def test_F9_of_many_chats_that_begin_alike_none_is_begun_twice(memory: Memory) -> None:
+    given = [assistant("Welcome! How can I help?")]
+    for number in range(12):
+        turn(memory, None, list(given), f"I am customer {number}.", "Welcome.")
+    for _ in range(3):  # tried again, without any answer
+        ask(memory, None, *given, user("It is urgent"))
+    assert sizes(memory) == [3] * 12 + [2]
 
 
 # What was forgotten ------------------------------------------------------------------------------------
@@ -217,6 +299,17 @@ def test_F6_what_is_forgotten_at_the_end_is_known_again(memory: Memory) -> None:
     forget(memory, id, 2, 3)
     turn(memory, "n", history, "And now?", "Now it is gone.")
     assert said(memory, "n")[2:] == ["(forgotten)", "(forgotten)", "And now?", "Now it is gone."]
+
+
+@pytest.mark.parametrize("chat", ["n", None])
+def test_F6_a_client_may_have_forgotten_the_end_too(memory: Memory, chat: str | None) -> None:
+    history, id = secretive(memory, chat)
+    forget(memory, id, 2, 3)
+    del history[2:]
+    assert turn(memory, chat, history, "And now?", "Now it is gone.") == id
+    assert turn(memory, chat, history, "My code is heron seven.", "You say it again.") == id
+    assert said(memory, id)[2:6] == ["(forgotten)", "(forgotten)", "And now?", "Now it is gone."]
+    assert sizes(memory) == [8]
 
 
 def test_F6_a_client_may_have_forgotten_too(memory: Memory) -> None:

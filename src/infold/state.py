@@ -175,7 +175,7 @@ def folded(state: State, row: ChatRow, fold: FoldRow, change: Change) -> State |
 def _read(connection: Connection, row: ChatRow) -> State:
     first = max(row.cursor + 1, row.last_seq - WINDOW + 1)
     messages = store.messages_between(connection, row.key, first, row.last_seq)
-    model = store.last_model(connection, row.key, row.last_seq - 500)
+    model = store.last_model(connection, row.key, row.last_seq - 499, row.last_seq)
     items, damaged = fold_rows.memory_now(connection, row.key)
     state = State(
         row,

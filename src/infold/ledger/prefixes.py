@@ -48,8 +48,8 @@ _found = Query(
         prefixes.c.scope == P("scope"),
         prefixes.c.digest == P("digest"),
     )
-    # However many begin alike, one that ends here is among those that are looked at.
-    .order_by((chats.c.last_seq == prefixes.c.seq).desc(), prefixes.c.chat)
+    # However many begin alike, one that ends here, or nearly so, is among those that are looked at.
+    .order_by(chats.c.last_seq - prefixes.c.seq, prefixes.c.chat)
     .limit(P("most"))
 )
 _is_there = Query(
@@ -57,22 +57,22 @@ _is_there = Query(
         prefixes.c.chat == P("of"), prefixes.c.scope == P("scope"), prefixes.c.digest == P("digest")
     )
 )
-_latest = Query(
+_noted = (
     select(chats.c.key, chats.c.last_seq, chats.c.id, chats.c.last_seq)
+    .select_from(prefixes)
+    .join(chats, chats.c.key == prefixes.c.chat)
     .join(messages, and_(messages.c.chat == chats.c.key, messages.c.seq == chats.c.last_seq), isouter=True)
     .where(
+        prefixes.c.tenant == P("tenant"),
         chats.c.tenant == P("tenant"),
-        # Of one family, or of all.
-        or_(P("root", type_=Key) == 0, chats.c.key == P("root", type_=Key), chats.c.origin == P("root", type_=Key)),
-        chats.c.key.in_(
-            select(prefixes.c.chat).where(
-                prefixes.c.tenant == P("tenant"), prefixes.c.scope == P("scope"), prefixes.c.digest == P("digest")
-            )
-        ),
+        prefixes.c.scope == P("scope"),
+        prefixes.c.digest == P("digest"),
     )
     .order_by(messages.c.key.desc().nulls_last())
     .limit(P("most"))
 )
+_latest = Query(_noted)
+_latest_of = Query(_noted.where(or_(chats.c.key == P("root", type_=Key), chats.c.origin == P("root", type_=Key))))
 _scopes = Query(
     select(prefixes.c.scope)
     .where(prefixes.c.chat == P("of"), prefixes.c.scope != "")
@@ -141,11 +141,7 @@ def lead_to(connection: Connection, key: int, scope: str) -> None:
 
 def led_to(connection: Connection, scope: str, root: int, most: int) -> list[Found]:
     """Those of the family that began with a chat, by their last message, the newest first."""
-    return _newest_first(connection, scope, _LED_TO, most, root)
-
-
-def _newest_first(connection: Connection, scope: str, digest: bytes, most: int, root: int = 0) -> list[Found]:
-    return [Found(*row) for row in _latest(connection, scope=scope, digest=digest, most=most, root=root)]
+    return [Found(*row) for row in _latest_of(connection, scope=scope, digest=_LED_TO, most=most, root=root)]
 
 
 def forget(connection: Connection, key: int, traces: Mapping[int, int]) -> None:
@@ -160,7 +156,7 @@ def forget(connection: Connection, key: int, traces: Mapping[int, int]) -> None:
 
 def forgotten(connection: Connection, scope: str, most: int) -> list[Found]:
     """The chats of a scope that have forgotten something, by their last message, the newest first."""
-    return _newest_first(connection, scope, _FORGOTTEN, most)
+    return [Found(*row) for row in _latest(connection, scope=scope, digest=_FORGOTTEN, most=most)]
 
 
 class Notes(NamedTuple):
@@ -182,7 +178,7 @@ def notes(connection: Connection, key: int) -> Notes:
 
 
 def note_cut(connection: Connection, key: int, seq: int) -> None:
-    """Note that a reply was cut short: clients may have more or less of it."""
+    """Note that a reply was cut short: clients may have less of it."""
     put(connection, key, "", _CUT + seq.to_bytes(8, "big"), seq)
 
 

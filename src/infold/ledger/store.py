@@ -211,7 +211,7 @@ _last_model = Query(
     select(messages.c.model_variant)
     .where(
         messages.c.chat == P("of"),
-        messages.c.seq > P("after"),
+        messages.c.seq.between(P("first"), P("last")),
         messages.c.role == "assistant",
         messages.c.model_variant.is_not(None),
     )
@@ -302,9 +302,9 @@ def last_user_seq(connection: Connection, key: int) -> int:
     return int(row[0]) if row else 0
 
 
-def last_model(connection: Connection, key: int, after: int) -> str | None:
-    """The model of the newest reply that names one, among the messages after a position."""
-    row = _last_model(connection, of=key, after=after).fetchone()
+def last_model(connection: Connection, key: int, first: int, last: int) -> str | None:
+    """The model of the newest reply that names one, among the messages from one position to another."""
+    row = _last_model(connection, of=key, first=first, last=last).fetchone()
     return str(row[0]) if row else None
 
 

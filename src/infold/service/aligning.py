@@ -33,7 +33,7 @@ def aligned(
         return max((match for match in again if match), key=lambda match: match.sent, default=None)
     near = 2 * min(len(messages), _MOST_PART) + AHEAD
     # Who goes back some turns sends replies that are further away.
-    for far in (near, _MOST_PART + AHEAD):
+    for far in sorted({near, max(near, _MOST_PART + AHEAD)}):
         found = [_aligned(connection, chat, far, messages, begun, whole=whole) for chat in chats]
         if best := max((match for match in found if match), key=lambda match: (match.sent, match.ends), default=None):
             return best
@@ -60,7 +60,7 @@ def _aligned(
     for last in range(len(theirs) - 1, -1, -1):
         if theirs[last].role != "assistant":
             continue
-        some = [*places[identity(theirs[last])], *places[trace(theirs[last])], *cut]
+        some = [*places[identity(theirs[last])], *places[trace(theirs[last])], *cut[-_MOST_ALIKE:]]
         alike = [place for place in sorted(some) if words.same(ours[place], theirs[last])]
         length, place = _longest_run(words, ours, theirs, last, alike[-_MOST_ALIKE:])
         first = last - length + 1

@@ -142,8 +142,10 @@ class Exchange:
                     self._metrics.first_byte(self._name, time.perf_counter() - self._began)
                     await send({"type": "http.response.start", "status": response.status, "headers": kept})
                     first = False
-                await send({"type": "http.response.body", "body": chunk, "more_body": True})
-                reader.feed(chunk)
+                try:
+                    await send({"type": "http.response.body", "body": chunk, "more_body": True})
+                finally:  # the client may have it, though it takes nothing more
+                    reader.feed(chunk)
             if first:
                 await send({"type": "http.response.start", "status": response.status, "headers": kept})
             await send({"type": "http.response.body", "body": b"", "more_body": False})

@@ -99,9 +99,9 @@ def longest(connection: Connection, scope: str, digests: Sequence[bytes]) -> tup
 
 
 def brought_cut(connection: Connection, match: Match, messages: Sequence[Message]) -> bool:
-    """Whether a chat has a reply that was cut short but for its last words."""
+    """Whether a chat has a reply that was cut short but for its last words: what its client has of it."""
     stored = store.messages_between(connection, match.key, match.seq + 1, match.seq + 1)
-    return match.sent == len(messages) - 1 and any(_is_same_cut(one, messages[-1]) for one in stored)
+    return match.sent == len(messages) - 1 and any(_is_part(one, messages[-1]) for one in stored)
 
 
 def position(connection: Connection, chat: Chat, seq: int) -> known.Found:
@@ -129,7 +129,7 @@ def compared(connection: Connection, start: known.Found, messages: Sequence[Mess
 
 class Words:
     """Whether a message of a chat and one of a client are the same, though the words may not be: the chat may have forgotten
-    them, or have let them go; it may have more or less of a reply that was cut; and clients change what a user said, such as
+    them, or have let them go; it may have more of a reply that was cut; and clients change what a user said, such as
     texts that they looked up for it."""
 
     def __init__(self, connection: Connection, key: int) -> None:
@@ -153,7 +153,7 @@ class Words:
             return ours.role == theirs.role and self.knows(ours, theirs) is not False
         if ours.role == "user":
             return _in_other_words(ours, theirs)
-        return self.is_cut(ours) and _is_same_cut(ours, theirs)
+        return self.is_cut(ours) and _is_part(theirs, ours)
 
     def knows(self, ours: Message, theirs: Message) -> bool | None:
         """Whether a message that was forgotten said what theirs says; None where nothing is left to tell by."""
@@ -198,7 +198,7 @@ class Walk:
 
     def match(self, chat: known.Found, *, ends: bool) -> Match:
         """How far both agree; `ends` where the chat has nothing that was not looked at."""
-        self._settle_end()
+        self._settle_end(ends=ends)
         if self._open:
             ends = False
         rest = self._said[self._same :]
@@ -265,16 +265,21 @@ class Walk:
             self._replies.append((self._said[at], ours.seq))
         self._same = at + 1
 
-    def _settle_end(self) -> None:
+    def _settle_end(self, *, ends: bool) -> None:
         """Nothing follows that would tell: some of the open messages tell by themselves."""
         while self._open:
             ours, left = self._open[0], len(self._said) - self._same
-            if is_gone(ours):  # as the last one of a request, it is said once more
-                same = left > 1 and bool(self._words.knows(ours, self._their(self._same)))
+            if not left:
+                return
+            theirs = self._their(self._same)
+            if is_gone(ours):
+                known = self._words.knows(ours, theirs)
+                same = left > 1 and bool(known)  # as the last one of a request, it is said once more
+                dropped = ends and left == 1 and known is not None  # the client has forgotten it, too
             else:
-                same = left > 0 and self._words.is_cut(ours) and self._words.fits(ours, self._their(self._same))
-            # Of a reply that was cut early a client may keep nothing.
-            dropped = left > 0 and self._words.is_cut(ours) and self._their(self._same).role != "assistant"
+                same = self._words.is_cut(ours) and self._words.fits(ours, theirs)
+                # Of a reply that was cut early a client may keep nothing.
+                dropped = self._words.is_cut(ours) and theirs.role != "assistant"
             if not same and not dropped:
                 return
             self._settle(1, int(same))
@@ -301,12 +306,11 @@ def is_gone(message: Message) -> bool:
     return message.content in (REMOVED, UNREADABLE) or is_redacted(message)
 
 
-def _is_same_cut(one: Message, other: Message) -> bool:
-    """Whether one of two messages may be the beginning of the other."""
-    if any(message.role != "assistant" or message.tool_calls or reasoning(message) for message in (one, other)):
+def _is_part(kept: Message, sent: Message) -> bool:
+    """Whether a client may have kept this of a reply that was cut short; more than it was sent is another reply."""
+    if any(message.role != "assistant" or message.tool_calls or reasoning(message) for message in (kept, sent)):
         return False
-    ours, theirs = spoken(one), spoken(other)
-    return ours.startswith(theirs) or theirs.startswith(ours)
+    return spoken(sent).startswith(spoken(kept))
 
 
 def _in_other_words(message: Message, other: Message) -> bool:

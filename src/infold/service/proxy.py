@@ -53,6 +53,9 @@ log = logging.getLogger("infold")
 
 T = TypeVar("T")
 
+_Whose = tuple[str, str]
+"""A tenant, and the scope of chats of its own."""
+
 _MOST_NAME = 200
 _MOST_LATE = 4  # threads that may be held by requests nobody waits for any more
 _MOST_FOLD = (
@@ -96,15 +99,15 @@ class Proxy:
         self._client: aiohttp.ClientSession | None = None
         self.routes: dict[str, Route] = {}
         """By path, those that memory belongs to."""
-        self._settling: dict[asyncio.Task[None], str] = {}
-        """Replies that are being kept, and the scope of their chats."""
-        self._folding: dict[asyncio.Task[None], str] = {}
+        self._settling: dict[asyncio.Task[None], _Whose] = {}
+        """Replies that are being kept."""
+        self._folding: dict[asyncio.Task[None], _Whose] = {}
         """The same of what is folded after them."""
         self._closing = False
-        self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
-        """Of named chats, by scope: whose request is with memory."""
-        self._late: dict[Future[Any], str] = {}
-        """What memory still does for requests that have gone on without it, and the scope of their chats."""
+        self._turns: WeakValueDictionary[_Whose, asyncio.Lock] = WeakValueDictionary()
+        """Of named chats: whose request is with memory."""
+        self._late: dict[Future[Any], _Whose] = {}
+        """What memory still does for requests that have gone on without it."""
         self._failures = Failures(service)
 
     def app(self, scope: Scope) -> ASGIApp | None:
@@ -166,6 +169,7 @@ class Proxy:
         chat, user = _name(headers, "x-infold-chat"), _name(headers, "x-infold-user")
         given_up = threading.Event()
         caller = self._caller(principal, headers, body, chat, user, given_up)
+        whose = principal.tenant, caller.scope
         goes_without = partial(self._goes_without, api, principal.tenant, caller)
         try:
             asked = api.read(body)
@@ -179,15 +183,15 @@ class Proxy:
             service.breaker.check()
             async with asyncio.timeout(service.settings.memory_timeout):
                 # A client that is quick to go on: the reply that it answers to comes first.
-                if before := [task for task, scope in self._settling.items() if scope == caller.scope]:
+                if before := [task for task, of in self._settling.items() if of == whose]:
                     await asyncio.wait(before)
-                if before := [task for task, scope in self._folding.items() if scope == caller.scope]:
+                if before := [task for task, of in self._folding.items() if of == whose]:
                     await asyncio.wait(before, timeout=_MOST_FOLD)
                 with quiet:
                     work = partial(self._context, memory, api, caller, body, asked)
-                    place, written = await self._worked(caller, work)
+                    place, written = await self._worked(whose, caller, work)
             self._failures.begun(principal.tenant, caller, asked.messages, place.chat.id)
-            return partial(self._keep, place), raw if written is None else _json(written)
+            return partial(self._keep, whose, place), raw if written is None else _json(written)
         except OtherUserError as error:
             raise Problem(403, "other_user", str(error)) from None
         except NothingSaidError:
@@ -207,13 +211,13 @@ class Proxy:
         log.debug("memory failed", exc_info=error)
         self._failures.add(tenant, caller, asked, told)
 
-    async def _worked(self, caller: Caller, work: Callable[[], T]) -> T:
+    async def _worked(self, whose: _Whose, caller: Caller, work: Callable[[], T]) -> T:
         """What memory does for a request. Threads that wait for one chat, or a hanging database, must not become so many
         that all others wait behind them: a named chat gets one, and those that nobody waits for any more are few."""
-        turn = nullcontext() if caller.chat is None else self._turns.setdefault(caller.scope, asyncio.Lock())
+        turn = nullcontext() if caller.chat is None else self._turns.setdefault(whose, asyncio.Lock())
         async with turn:
-            self._late = {late: scope for late, scope in self._late.items() if not late.done()}
-            if len(self._late) >= _MOST_LATE or (caller.chat is not None and caller.scope in self._late.values()):
+            self._late = {late: of for late, of in self._late.items() if not late.done()}
+            if len(self._late) >= _MOST_LATE or (caller.chat is not None and whose in self._late.values()):
                 raise DatabaseBusyError("earlier requests still wait for the database")
             with self._service.breaker.watching():
                 future = self._service.submit(work)
@@ -221,7 +225,7 @@ class Proxy:
                     return await asyncio.wrap_future(future)
                 finally:
                     if not future.done():
-                        self._late[future] = caller.scope
+                        self._late[future] = whose
 
     def _caller(
         self, principal: Any, headers: Headers, body: Mapping[str, Any], chat: str | None, user: str | None,
@@ -268,13 +272,13 @@ class Proxy:
             return place, None
         return place, api.write(body, context)
 
-    def _keep(self, place: Place, reply: Reply) -> None:
+    def _keep(self, whose: _Whose, place: Place, reply: Reply) -> None:
         """Add a reply to its chat after the client has it, and fold what is due; nobody waits for it."""
-        task = asyncio.create_task(self._kept(place, reply))
-        self._settling[task] = place.scope
+        task = asyncio.create_task(self._kept(whose, place, reply))
+        self._settling[task] = whose
         task.add_done_callback(self._settling.pop)
 
-    async def _kept(self, place: Place, reply: Reply) -> None:
+    async def _kept(self, whose: _Whose, place: Place, reply: Reply) -> None:
         try:
             chat = await self._service.run_after(settle, place, reply)
         except Exception as error:  # the client sends it again, with its next message
@@ -282,7 +286,7 @@ class Proxy:
             log.debug("reply not kept", exc_info=True)
             return
         task = asyncio.create_task(self._folded(chat))
-        self._folding[task] = place.scope
+        self._folding[task] = whose
         task.add_done_callback(self._folding.pop)
 
     async def _folded(self, chat: Chat) -> None:

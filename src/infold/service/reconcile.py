@@ -82,6 +82,8 @@ class Place:
     """What the upstream calls the chat, where it keeps the history."""
     lone: bool = False
     """Whether it may be all that was said, or only what is new, to a chat that its client names."""
+    begun: tuple[bytes, str] = (b"", "")
+    """How the request begins the reply, and the digest of all before that: its client keeps both as one message."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +129,8 @@ def receive(memory: Memory, caller: Caller, asked: Asked) -> Place:
         noting.follows_model = found.new and caller.context_window is None
         with suppress(MovedOnError), beginning(chat, new=found.new):  # another request was quicker: look again
             added = chat.append(new, repair=True, fold=False, after=seq, beside=noting)
-            return replace(place, chat=chat, seq=seq + len(added), digest=noting.digest)
+            begun = noting.before, _begun(new)
+            return replace(place, chat=chat, seq=seq + len(added), digest=noting.digest, begun=begun)
     raise MovedOnError("the chat changes faster than this request can be added to it; send it again")
 
 
@@ -147,6 +150,7 @@ def settle(place: Place, reply: Reply) -> Chat:
     chat, late = place.chat, place.lone and reply.complete
     for _ in range(_TRIES):
         noting = _Noting(chat, place.scope, place.seq, place.conversation, place.digest, reply)
+        noting.begun = place.begun
         with suppress(MovedOnError):
             chat.append(messages, repair=True, apart=True, after=place.seq, beside=noting)
             return chat
@@ -185,6 +189,10 @@ class _Noting:
         """Whether the chat's window is that of the model it speaks with."""
         self.unknown: Sequence[tuple[bytes, int]] = ()
         """Digests of what the client has in other words than the chat, and their positions."""
+        self.before = b""
+        """The same up to the one before."""
+        self.begun = (b"", "")
+        """How the request began the reply, and the digest of all before that."""
         self.check: Callable[[], None] | None = None
         """Raises where nothing is to be added after all."""
         self._chat = chat
@@ -202,10 +210,14 @@ class _Noting:
         for digest, seq in self.unknown:
             known.put(connection, chat.key, scope, digest, seq)
         digests = prefixes(added, start)
-        self.digest = [start, *digests][-1]
+        self.before, self.digest = [start, start, *digests][-2:]
         for message, digest in zip(added, digests, strict=True):
             if message.role == "assistant":
                 known.put(connection, chat.key, scope, digest, message.seq)
+        digest, said = self.begun
+        if said and added and added[0].role == "assistant" and not added[0].tool_calls:
+            one = replace(added[0], content=said + added[0].text, extra={})
+            known.put(connection, chat.key, scope, prefixes([one], digest)[0], added[0].seq)
         if self.follows_model:
             known.follow_model(connection, chat.key, follows=True)
         if self.sends_all:
@@ -242,12 +254,23 @@ def _located(memory: Memory, caller: Caller, asked: Asked) -> _Found:
     if len(going_on) > 1 and caller.chat is None:  # the same words in several chats: which one is meant cannot be told
         return _Found(_created(memory, caller, None), 0, 0, new=True)
     best = going_on[0] if going_on else max(same, key=lambda match: (match.sent, -match.key))
-    if not best.ends and caller.chat is not None:
+    if not best.ends and asked.previous is None:
         with memory.database.read() as connection:
-            further = _further(connection, caller, best, asked.messages)
+            further = None if caller.chat is None else _further(connection, caller, best, asked.messages)
+            edited = caller.chat is not None or _is_edited(connection, same, best)
         if further is not None and further.sent:
             return _found(caller, asked.messages, further, whole=False)
+        if not edited:
+            return _Found(_created(memory, caller, None), 0, 0, new=True)
     return _found(caller, asked.messages, best, whole=True)
+
+
+def _is_edited(connection: Connection, same: Sequence[Match], best: Match) -> bool:
+    """Whether a request without a name goes on differently with what somebody said here, and no doubt who. Others only begin
+    alike, with a greeting or examples that no model has given."""
+    rows = [store.chat_by_key(connection, match.key) for match in same if match.sent == best.sent]
+    spoken = store.last_model(connection, best.key, 1, best.seq) is not None
+    return spoken and len({row.root for row in rows if row is not None}) == 1
 
 
 def _beginning(memory: Memory, caller: Caller, chat: Chat, messages: Sequence[Message]) -> _Found:
@@ -278,8 +301,8 @@ def _further(connection: Connection, caller: Caller, match: Match, messages: Seq
     chats = _family(connection, caller, match)
     whole = resending.sends_all(connection, caller.scope)
     found = aligned(connection, chats, messages, match.sent, whole=whole)
-    if found is None or (found.sent and (found.sent, found.ends) <= (match.sent, match.ends)):
-        return None
+    if found is None or (found.sent and (found.sent, found.ends and not whole) <= (match.sent, match.ends)):
+        return None  # who sends all has edited what comes after the beginning, though its words were said later, too
     return found
 
 
@@ -287,6 +310,12 @@ def _family(connection: Connection, caller: Caller, match: Match) -> list[known.
     row = store.chat_by_key(connection, match.key)
     chat = known.Found(match.key, match.seq, match.id, row.last_seq if row else 0)
     return resending.family(connection, chat, caller.scope)
+
+
+def _begun(new: Sequence[Message]) -> str:
+    """How a request begins the reply to it, where it does."""
+    last = new[-1] if new else None
+    return last.text if last is not None and last.role == "assistant" and not last.tool_calls else ""
 
 
 def _has_reply(messages: Sequence[Message]) -> bool:

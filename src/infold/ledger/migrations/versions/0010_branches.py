@@ -1,4 +1,6 @@
-"""Branches know what they branched off; before, only their ids told."""
+"""Branches know what they branched off; before, only an event told."""
+
+import json
 
 import sqlalchemy as sa
 from alembic import op
@@ -13,11 +15,17 @@ def upgrade() -> None:
     op.add_column("chats", sa.Column("origin", key))
     op.create_index("chats_by_origin", "chats", ["origin"])
     chats = sa.table("chats", sa.column("key"), sa.column("tenant"), sa.column("id"), sa.column("origin"))
-    events = sa.table("events", sa.column("chat"), sa.column("type"))
-    found = database.execute(sa.select(chats.c.key, chats.c.tenant, chats.c.id)).all()
-    keys = {(tenant, id): key for key, tenant, id in found}
-    branched = set(database.scalars(sa.select(events.c.chat).where(events.c.type == "branched")))
-    for key, tenant, id in found:
-        # A chat that its user has called so is no branch.
-        if key in branched and (origin := keys.get((tenant, id.partition("~")[0]))) not in (None, key):
-            database.execute(sa.update(chats).where(chats.c.key == key).values(origin=origin))
+    events = sa.table("events", sa.column("key"), sa.column("chat"), sa.column("type"), sa.column("data"))
+    branched = (
+        sa.select(events.c.chat, events.c.data, chats.c.tenant)
+        .join_from(events, chats, chats.c.key == events.c.chat)
+        .where(events.c.type == "branched")
+        .order_by(events.c.key)  # what they branched off was there before
+    )
+    origins: dict[int, int] = {}
+    for chat, data, tenant in database.execute(branched).all():
+        named = sa.select(chats.c.key).where(chats.c.tenant == tenant, chats.c.id == json.loads(data).get("from"))
+        origin = database.scalar(named)
+        if origin is not None and origin != chat:
+            origins[chat] = origins.get(origin, origin)
+            database.execute(sa.update(chats).where(chats.c.key == chat).values(origin=origins[chat]))
