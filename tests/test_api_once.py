@@ -170,10 +170,48 @@ def test_what_a_dead_process_began_can_be_done_again(
 
 
 def test_F6_a_deleted_chat_leaves_no_answer(running: Running, api: Client) -> None:
-    sent = [api.post("/v1/chats/gone/messages", json=user("code 8812-violet"), headers=once("k10"))]
-    assert api.delete("/v1/chats/gone").status_code == 204
+    """What was done is not done again, whatever became of it."""
+    said = user("code 8812-violet")
+    api.post("/v1/chats/stays/messages", json=said, headers=once("k11"))
+    assert api.post("/v1/chats/gone/messages", json=said, headers=once("k10")).status_code == 201
+    assert api.delete("/v1/chats/gone", headers=once("k12")).status_code == 204
     kept = rawsql.rows(running.database, "SELECT body FROM idempotent")
     assert not any(b"8812-violet" in bytes(body) for (body,) in kept)
-    sent.append(api.post("/v1/chats/gone/messages", json=user("code 8812-violet"), headers=once("k10")))
-    assert [answer.headers.get("idempotency-replayed") for answer in sent] == [None, None]
-    assert count(api, "gone") == 1
+    for chat, token in (("gone", "k10"), ("stays", "k11")):
+        again = api.post(f"/v1/chats/{chat}/messages", json=said, headers=once(token))
+        problem(again, 410, "answer_gone")
+        assert again.headers["idempotency-replayed"] == "true"
+        assert "201" in again.json()["detail"]
+        problem(
+            api.post(f"/v1/chats/{chat}/messages", json=user("x"), headers=once(token)), 422, "idempotency_conflict"
+        )
+    problem(api.get("/v1/chats/gone"), 404, "chat_not_found")
+    assert count(api, "stays") == 1
+    again = api.delete("/v1/chats/gone", headers=once("k12"))
+    assert (again.status_code, again.headers["idempotency-replayed"]) == (204, "true")
+
+
+def test_F6_a_receipt_is_given_again(api: Client) -> None:
+    api.post("/v1/chats/receipt/messages", json={**user("code 8812-violet"), "id": "m1"})
+    asked = {"json": {"message_ids": ["m1"]}, "headers": once("k13")}
+    receipts = [api.post("/v1/chats/receipt/forget", **asked) for _ in range(2)]  # type: ignore[arg-type]
+    assert receipts[0].json()["messages"] == 1
+    assert receipts[0].content == receipts[1].content
+    assert receipts[1].headers["idempotency-replayed"] == "true"
+
+
+@pytest.mark.parametrize("quotes", [True, False])
+def test_F6_an_answer_that_is_being_made_while_something_is_forgotten(running: Running, quotes: bool) -> None:
+    token = f"meanwhile {quotes}"
+    with Memory(running.database, create=False) as memory:
+        with memory.database.write() as connection:
+            statements.reserve_answer(connection, "", token, b"", memory.clockwork.now())
+        chat = memory.chat(token)
+        chat.forget(chat.add({**user("code 8812-violet"), "id": token}).id)
+        with memory.database.write() as connection:
+            statements.keep_answer(connection, "", token, 200, {"etag": "x"}, b"8812-violet", quotes=quotes)
+        with memory.database.read() as connection:
+            found = statements.answered(connection, "", token)
+    assert found is not None
+    expected = (200, None, b"") if quotes else (200, {"etag": "x"}, b"8812-violet")
+    assert (found.status, found.headers, found.body) == expected

@@ -102,3 +102,25 @@ def test_F9_what_comes_too_late_is_done_once_and_its_answer_kept(
         answer = eventually(ask, lambda seen: seen.status_code != 409)
         assert (answer.status_code, answer.headers.get("idempotency-replayed")) == (status, "true"), answer.text
         assert [chat["title"] for chat in api.get("/v1/chats").json()["items"]] == left
+
+
+def test_F9_what_comes_too_late_is_finished_before_the_server_ends(tmp_path: Path, postgres_url: str) -> None:
+    asked = {"json": {"title": "once"}, "headers": {"Idempotency-Key": "k"}}
+    with start_server(tmp_path, database=postgres_url, api_timeout=1.0) as running, running.client() as api:
+        with psycopg.connect(postgres_url) as other:
+            other.execute(f"LOCK TABLE {SCHEMA}.chats IN SHARE MODE")
+            problem(api.post("/v1/chats", **asked), 503, "database_busy")  # type: ignore[arg-type]
+            running.process.terminate()
+
+            def refused() -> bool:
+                try:
+                    return httpx2.get(f"{running.url}/healthz").status_code != 200
+                except httpx2.TransportError:
+                    return True
+
+            eventually(refused, bool)
+        assert running.process.wait(20) == 0
+    with start_server(tmp_path, database=postgres_url) as running, running.client() as api:
+        answer = api.post("/v1/chats", **asked)  # type: ignore[arg-type]
+        assert (answer.status_code, answer.headers.get("idempotency-replayed")) == (201, "true")
+        assert [chat["title"] for chat in api.get("/v1/chats").json()["items"]] == ["once"]

@@ -341,6 +341,23 @@ def test_newer_database_is_left_alone(url: str) -> None:
 
 
 @pytest.mark.sqlite
+def test_a_backup_is_opened_as_what_it_is_a_copy_of(url: str, tmp_path: Path) -> None:
+    """One that VACUUM INTO has made is not in WAL mode, in which readers keep nobody waiting."""
+    with Memory(url) as memory:
+        memory.chat("c").add(turn(1))
+    rawsql.rows(url, "VACUUM INTO ?", str(tmp_path / "backup.db"))
+    backup = f"sqlite:///{tmp_path / 'backup.db'}"
+
+    def journal() -> str:
+        return str(rawsql.rows(backup, "PRAGMA journal_mode")[0][0])
+
+    for opened, expected in ((f"{backup}?mode=ro", "delete"), (backup, "wal"), (backup, "wal")):
+        with Memory(opened) as memory:
+            assert memory.verify().ok
+        assert journal() == expected
+
+
+@pytest.mark.sqlite
 def test_read_only_database_reads_and_refuses_to_write(url: str) -> None:
     with Memory(url) as memory:
         memory.chat("c").add([*turn(1), user("and now?")])

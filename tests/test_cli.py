@@ -82,6 +82,16 @@ def test_add_context_summary_fold_verify_in_a_new_folder(run: Run, tmp_path: Pat
     assert out.startswith("trip  14 messages")
 
 
+def test_a_message_that_is_refused_begins_no_chat(run: Run, tmp_path: Path) -> None:
+    run("add", "there", "Hello")
+    for arguments in (("add", "new", "--role", "usr", "Hello"), ("add", "there", "--role", "usr", "Hello")):
+        code, _, errors = run(*arguments)
+        assert (code, errors.count("unknown role 'usr'")) == (1, 1)
+    write_jsonl(tmp_path / "wrong.jsonl", [{"role": "usr", "content": "Hello"}])
+    assert run("replay", "wrong.jsonl")[0] == 1
+    assert [chat["id"] for chat in json.loads(run("chats", "--json")[1])] == ["there"]
+
+
 def test_add_a_file_keeps_orphans_and_is_one_transaction(run: Run, tmp_path: Path) -> None:
     write_jsonl(tmp_path / "log.jsonl", [user("hi"), result("gone", "lost and found"), assistant("yes")])
     code, out, _ = run("add", "log", "--file", "log.jsonl", "--json")

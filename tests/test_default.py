@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from itertools import pairwise
 from typing import Any
 
@@ -42,6 +43,14 @@ def block(context: Context, layer: str) -> str:
     """What a context says in one of its layers."""
     pieces = zip(context.messages, context.explain().items, strict=True)
     return "".join(str(wire["content"]) for wire, piece in pieces if piece.layer == layer)
+
+
+def sizes(context: Context) -> Counter[str]:
+    """Tokens of each layer."""
+    found: Counter[str] = Counter()
+    for piece in context.explain().items:
+        found[piece.layer] += piece.tokens
+    return found
 
 
 def lines(context: Context, layer: str) -> int:
@@ -228,6 +237,28 @@ def test_default_what_comes_back_keeps_the_order_of_giving_way(memory: Memory) -
         context = chat.context("And now?", max_tokens=budget, sources=[words(40, "x"), words(40, "y")])
         shown = {text for text in leaves if f"- {text}" in block(context, "leaves")}
         assert shown == leaves or "\n[" not in block(context, "sources"), budget
+
+
+def test_default_sources_come_back_when_quotations_have_their_room(memory: Memory) -> None:
+    """A large message pushes all of them out, and then has to go itself."""
+    chat = memory.chat("a")
+    for number in range(60):
+        told = f"The key of locker {number} hangs on hook {number * 7} in room {number + 100}."
+        chat.add([user(told), *turn(number)[1:]])
+    chat.add([user(words(700, "h")), assistant("Noted.")])
+    sources = [words(40, "x"), words(40, "y")]
+    shown, quoted = set(), 0
+    for budget in range(800, 3000, 50):
+        found = [
+            chat.context("Which hook is for locker 9?", max_tokens=budget, sources=given) for given in ([], sources)
+        ]
+        without, beside = map(sizes, found)
+        assert beside["recalled"] == without["recalled"] or not beside["sources"], budget
+        assert beside["sources"] or found[1].tokens + budget // 6 + 50 > budget, budget
+        shown.add(beside["sources"] > 0)
+        quoted += beside["recalled"] > 0
+    assert True in shown
+    assert quoted > 20
 
 
 def test_default_sources_give_way_last_first(memory: Memory) -> None:

@@ -38,6 +38,7 @@ def assemble(
     draft.excerpt()
     draft.put_back()
     draft.quote()
+    draft.put_back()
     return draft.context()
 
 
@@ -93,7 +94,7 @@ class _Draft(Layout):
         """Fill the room that is kept with what earlier messages say."""
         if self.view.recalled is None:
             return
-        self.kept = 0
+        self.to_quote, self.kept = False, 0
         room = self._room()
         self.bridged = self._bridged()
         room += (self.reserve if self.bridged else 0) - sum(message.tokens for message in self._section("bridge"))
@@ -102,6 +103,7 @@ class _Draft(Layout):
             visible = {m.seq for m in self._spoken() if m.seq}
             packed = self.view.recalled.pack(room, visible, self.budget > PLENTY)
             self.quoted, self.quoted_tokens, self.quotations = packed
+        self.kept = MESSAGE_OVERHEAD + self.quoted_tokens if self.quoted else 0
 
     def trim(self) -> None:
         """Let sections give way in the policy's order until the rest fits."""
@@ -227,13 +229,21 @@ class _Draft(Layout):
         """Show again what gave way to messages that then had to go themselves, the last one first, as long as a block of
         the budget stays free: what comes back shall not go again with the next short turn."""
         least = max(self.budget // BLOCK_SHARE, 1)
-        for section, before, piece in reversed(self.given_up):
+        while self.given_up:
+            section, before, piece = self.given_up[-1]
             now = self._pieces(section)
+            if self.to_quote and self._gives_way_before_quotations(section):
+                return
             self._show(section, before)
             if self._room() < least:
                 self._show(section, now)
                 return
             self.left_out.remove(piece)
+            self.given_up.pop()
+
+    def _gives_way_before_quotations(self, section: str) -> bool:
+        order = [name for name, _ in self.policy.trim]
+        return "recalled" in order and section in order[: order.index("recalled")]
 
     def _give_up(self, section: str, rest: list[Any], what: str, tokens: int, why: str) -> None:
         """Let a section go on with less."""

@@ -121,7 +121,7 @@ class Changing(Handle):
         self.settle()
         with self.writing() as (connection, _):
             store.delete_chat(connection, self._key)
-            erasure.delete_answers(connection)
+            erasure.empty_answers(connection)
         self.cache = None
         self._memory.knowledge.forget(self._key)
         self._memory.recaller.forget(self._key)

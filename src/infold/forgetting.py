@@ -138,7 +138,7 @@ def _forget(memory: Memory, connection: Connection, state: State, gone: Sequence
         if damaged:  # nobody knows whose words they hold
             repair(connection, damaged)
     prefixes.forget(connection, key, {message.seq: trace(message) for message in gone})
-    erasure.delete_answers(connection)
+    erasure.empty_answers(connection)
     store.bump(connection, key)
     derived.next_epoch(connection, key)
     left = erasure.digests(connection, key)
@@ -163,7 +163,7 @@ def forget_user(memory: Memory, user: str) -> Receipt:
             store.delete_chat(connection, row.key)
             reach("forget.deleted")
         by_hand = erasure.delete_mentions_by_hand(connection, user)
-        erasure.delete_answers(connection)
+        erasure.empty_answers(connection)
     for row in rows:
         _forget_cached(memory, row.key, row.id)
     if not rows:

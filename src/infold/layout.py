@@ -38,6 +38,7 @@ class Layout:
         self.related = list(view.related)
         self.kept = 0  # tokens kept free for quotations, then those of the quotations
         self.quoted, self.quoted_tokens = "", 0
+        self.to_quote = view.recalled is not None  # whether quotations are still to be chosen
         self.quotations: list[Quotation] = []
         self.fixed = REQUEST_OVERHEAD + tools_tokens
         if "policy" in self.policy.order:

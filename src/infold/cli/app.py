@@ -97,9 +97,10 @@ def add(
         messages = [{"role": role, "content": text, **({"id": id} if id else {})}]
     settings = in_force(config, database, model)
     with asking(settings, tenant=tenant, create=True) as memory:
-        handle = begun(memory, settings, chat, user=user, preset=preset, system=system, context_window=context_window)
-        folds = len(handle.events())
-        added = handle.add(messages, repair=file is not None)
+        given = {"user": user, "preset": preset, "system": system, "context_window": context_window}
+        with begun(memory, settings, chat, **given) as handle:
+            folds = len(handle.events())
+            added = handle.add(messages, repair=file is not None)
         handle.settle()
         made = [event for event in handle.events()[folds:] if event.type == "summarization"]
     if as_json:

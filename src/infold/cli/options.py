@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -10,6 +12,7 @@ import typer
 from infold.chat import Chat
 from infold.cli.output import fail
 from infold.memory import Memory
+from infold.service.beginning import beginning
 from infold.service.settings import FILE, ServiceSettings
 from infold.user import User
 
@@ -70,9 +73,13 @@ def asking(settings: ServiceSettings, *, tenant: str = "", create: bool = False)
     return Memory(settings.database, create=create, model=settings.memory_model).tenant(tenant)
 
 
-def begun(memory: Memory, settings: ServiceSettings, name: str, **given: Any) -> Chat:
-    """A chat to write in; a new one is made as the settings say where nothing else is given."""
-    return memory.begin(name, new_preset=settings.preset, new_window=settings.context_window, **given)[0]
+@contextmanager
+def begun(memory: Memory, settings: ServiceSettings, name: str, **given: Any) -> Iterator[Chat]:
+    """A chat to write in; a new one is made as the settings say where nothing else is given. If its first messages cannot be
+    added, there is none."""
+    chat, new = memory.begin(name, new_preset=settings.preset, new_window=settings.context_window, **given)
+    with beginning(chat, new=new):
+        yield chat
 
 
 def existing(memory: Memory, name: str) -> Chat:

@@ -76,8 +76,9 @@ def replay(
     with asking(settings, tenant=tenant, create=True) as memory:
         if fresh and any(info.id == name for info in memory.chats()):
             memory.chat(name).delete()
-        handle = begun(memory, settings, name, user=user, preset=preset, system=system, context_window=context_window)
-        tokens = _feed(handle, messages, quiet=as_json)
+        given = {"user": user, "preset": preset, "system": system, "context_window": context_window}
+        with begun(memory, settings, name, **given) as handle:
+            tokens = _feed(handle, messages, quiet=as_json)
         # The last question again, as if it were asked now: what would the model see?
         question = next((m for m in reversed(messages) if m.get("role") == "user"), None)
         context = (

@@ -12,7 +12,7 @@ from sqlalchemy import delete, func, or_, select, update
 from infold.ledger import archive
 from infold.ledger.derived import BLOCK, drop_block
 from infold.ledger.query import Connection, Query
-from infold.ledger.schema import events, facts, folds, idempotent, items, mentions, messages, pins, recall_blocks
+from infold.ledger.schema import GONE, events, facts, folds, idempotent, items, mentions, messages, pins, recall_blocks
 from infold.messages import Message, canonical_json
 
 _redact = Query(
@@ -40,12 +40,20 @@ _counts = {
 }
 
 
-_answers = Query(delete(idempotent).where(idempotent.c.tenant == P("tenant"), idempotent.c.status.is_not(None)))
+_answers = Query(
+    update(idempotent)
+    .where(
+        idempotent.c.tenant == P("tenant"),
+        or_(idempotent.c.status.is_(None), idempotent.c.body != P("nothing", type_=idempotent.c.body.type)),
+    )
+    .values(headers=GONE, body=P("nothing", type_=idempotent.c.body.type))
+)
 
 
-def delete_answers(connection: Connection) -> None:
-    """Remove the answers that the service keeps for a tenant's requests sent twice: they may quote messages."""
-    _answers(connection)
+def empty_answers(connection: Connection) -> None:
+    """Empty the answers that the service keeps for a tenant's requests sent twice, also those that are being made: they may
+    quote messages. That the requests were made stays known."""
+    _answers(connection, nothing=b"")
 
 
 def redact(connection: Connection, key: int, message: Message) -> None:

@@ -244,6 +244,9 @@ api_keys = Table(
     Column("revoked_at", BigInteger),
 )
 
+GONE = "null"
+"""In place of the headers of an answer that might quote what was forgotten since."""
+
 idempotent = Table(
     "idempotent",
     metadata,
@@ -253,7 +256,7 @@ idempotent = Table(
     Column("token", String, nullable=False),  # the Idempotency-Key
     Column("fingerprint", LargeBinary, nullable=False),  # of method, path and body
     Column("status", Integer),  # of the answer; NULL while it is being made
-    Column("headers", Text, nullable=False),  # JSON
+    Column("headers", Text, nullable=False),  # JSON; GONE where the answer is not kept any more
     Column("body", LargeBinary, nullable=False),
     Column("created_at", BigInteger, nullable=False),
     UniqueConstraint("tenant", "owner", "token", name="idempotent_by_token"),

@@ -12,7 +12,7 @@ from sqlalchemy import delete, func, insert, select, update
 
 from infold.ledger.query import TENANT, Connection, Query
 from infold.ledger.rows import ChatRow, Event
-from infold.ledger.schema import api_keys, chats, events, idempotent, mentions
+from infold.ledger.schema import GONE, api_keys, chats, events, idempotent, mentions
 
 # Keys --------------------------------------------------------------------------------------------------
 
@@ -78,7 +78,8 @@ class Answered:
 
     fingerprint: bytes
     status: int | None
-    headers: dict[str, str]
+    headers: dict[str, str] | None
+    """None where the answer is not kept any more: something was forgotten since."""
     body: bytes
     created_at: int
 
@@ -102,6 +103,7 @@ _reserve = Query(
 _answer = Query(
     update(idempotent).where(*_HERE).values(status=P("to_status"), headers=P("to_headers"), body=P("to_body"))
 )
+_done = Query(update(idempotent).where(*_HERE, idempotent.c.headers == GONE).values(status=P("to_status")))
 _renew = Query(update(idempotent).where(*_HERE, idempotent.c.status.is_(None)).values(created_at=P("at")))
 _release = Query(delete(idempotent).where(*_HERE))
 _expire = Query(delete(idempotent).where(idempotent.c.created_at < P("before")))
@@ -119,8 +121,11 @@ def reserve_answer(connection: Connection, owner: str, token: str, fingerprint: 
 
 
 def keep_answer(
-    connection: Connection, owner: str, token: str, status: int, headers: dict[str, str], body: bytes
+    connection: Connection, owner: str, token: str, status: int, headers: dict[str, str], body: bytes, *, quotes: bool
 ) -> None:
+    """Keep an answer; of one that may quote messages only that it was given, if any was forgotten while it was made."""
+    if quotes and _done(connection, by=owner, given=token, to_status=status).rowcount:
+        return
     _answer(connection, by=owner, given=token, to_status=status, to_headers=json.dumps(headers), to_body=body)
 
 

@@ -6,7 +6,7 @@ import sqlite3
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, quote, unquote
@@ -122,6 +122,9 @@ class Sqlite:
         if state != "current":
             self._patiently("PRAGMA journal_mode = WAL")
             self._migrate()
+        elif migrate and not self.read_only and self._journal() == "delete":  # a copy that VACUUM INTO has made
+            with suppress(sqlite3.OperationalError):  # it is in use: whoever opens it next does this
+                connection.execute("PRAGMA journal_mode = WAL")
         connection.execute(f"PRAGMA synchronous = {self.options.get('synchronous', 'NORMAL')}")
         if "max_page_count" in self.options:
             connection.execute(f"PRAGMA max_page_count = {int(self.options['max_page_count'])}")
@@ -129,6 +132,9 @@ class Sqlite:
         connection.execute("PRAGMA temp_store = MEMORY")
         connection.execute("PRAGMA secure_delete = ON")  # what is deleted is overwritten
         connection.full_text = full_text.is_there(connection)
+
+    def _journal(self) -> str:
+        return str(self.connection.execute("PRAGMA journal_mode").fetchone()[0])
 
     @property
     def nominates(self) -> bool:

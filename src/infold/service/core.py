@@ -124,10 +124,15 @@ class Service:
         try:
             async with asyncio.timeout(left):
                 await self.proxy.close()
+                while self.late:
+                    await asyncio.wait(self.late)
                 await self.run_slowly(self.memory.close)
             self.closed = True
         except TimeoutError:
-            log.warning("folds were still being written after %g s; they are finished later", self.settings.grace)
+            told = "folds were still being written after %g s; they are finished later"
+            if self.late:
+                told += f". {len(self.late)} answers that came late are given up; ask again"
+            log.warning(told, self.settings.grace)
         self.tracing.close()
         for threads in (self._threads, self._after, self._folds, self._slow):
             threads.shutdown(wait=False)

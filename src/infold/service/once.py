@@ -143,6 +143,9 @@ async def _once(request: Request, token: str, handle: Handler) -> Response:
         if known.status is None:
             told = "the same request is being answered at the moment; ask again soon"
             raise Problem(409, "in_progress", told, headers={"Retry-After": "1"})
+        if known.headers is None:
+            told = f"this was done, and answered with {known.status}; the answer is not kept, as something was forgotten since"
+            raise Problem(410, "answer_gone", told, headers={"Idempotency-Replayed": "true"})
         return Response(known.body, known.status, {**known.headers, "Idempotency-Replayed": "true"})
     late: asyncio.Future[LateError] = asyncio.get_running_loop().create_future()
     request.state.late = late
@@ -175,7 +178,9 @@ async def _answered(desk: Desk, token: str, request: Request, handle: Handler) -
         alive.cancel()
     if answer.status_code < 500:
         kept = {name: answer.headers[name] for name in _HEADERS if name in answer.headers}
-        await service.run_in_time(_keep, desk, token, answer.status_code, kept, bytes(answer.body))
+        quotes = bool(answer.body) and not request.url.path.endswith("/forget")  # a receipt has numbers only
+        keep = functools.partial(_keep, quotes=quotes)
+        await service.run_in_time(keep, desk, token, answer.status_code, kept, bytes(answer.body))
     else:
         await service.run_in_time(_release, desk, token)
     return answer
@@ -226,6 +231,6 @@ def _release(desk: Desk, token: str) -> None:
         statements.release_answer(connection, desk.principal.id, token)
 
 
-def _keep(desk: Desk, token: str, status: int, headers: dict[str, str], body: bytes) -> None:
+def _keep(desk: Desk, token: str, status: int, headers: dict[str, str], body: bytes, *, quotes: bool) -> None:
     with desk.memory.database.write() as connection:
-        statements.keep_answer(connection, desk.principal.id, token, status, headers, body)
+        statements.keep_answer(connection, desk.principal.id, token, status, headers, body, quotes=quotes)
