@@ -92,6 +92,14 @@ def test_a_message_that_is_refused_begins_no_chat(run: Run, tmp_path: Path) -> N
     assert [chat["id"] for chat in json.loads(run("chats", "--json")[1])] == ["there"]
 
 
+def test_who_interrupts_the_start_sees_no_traceback(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted() -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("infold.cli.app.app", interrupted)
+    assert run("chats") == (130, "", "")
+
+
 def test_add_a_file_keeps_orphans_and_is_one_transaction(run: Run, tmp_path: Path) -> None:
     write_jsonl(tmp_path / "log.jsonl", [user("hi"), result("gone", "lost and found"), assistant("yes")])
     code, out, _ = run("add", "log", "--file", "log.jsonl", "--json")

@@ -4,9 +4,19 @@ from __future__ import annotations
 
 import sys
 
+INTERRUPTED = 130
+"""Exit code of what somebody ends with Ctrl-C, as shells have it."""
+
 
 def main() -> None:
     """Run the command line; errors are one sentence and an exit code."""
+    try:
+        _main()
+    except KeyboardInterrupt:  # while it starts: afterwards commands end by themselves
+        sys.exit(INTERRUPTED)
+
+
+def _main() -> None:
     from infold.cli.app import app
     from infold.cli.output import fail
     from infold.errors import InfoldError
