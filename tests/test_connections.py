@@ -28,7 +28,7 @@ def port(tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
         patch.setattr(Connection, "HEAD_TIMEOUT", 0.5)
         listening.bind(("127.0.0.1", 0))
         app = create_app(ServiceSettings(database=f"sqlite:///{tmp_path_factory.mktemp('connections') / 'a.db'}"))
-        server = Server(uvicorn.Config(app, log_level="critical", timeout_graceful_shutdown=5), app)
+        server = Server(uvicorn.Config(app, log_config=None, timeout_graceful_shutdown=5), app)
         running = threading.Thread(target=server.run, args=([listening],))
         running.start()
         try:
