@@ -131,6 +131,16 @@ def test_nobody_comes_in_without_a_key(running: Running, route: tuple[str, str])
             assert "www-authenticate" in answer.headers
 
 
+@pytest.mark.parametrize("path", ["/v1/embeddings", "/v1/messages/count_tokens", "/v1/chat/completions"])
+def test_who_may_only_read_spends_nothing_of_the_provider(tmp_path: Path, nobody: str, path: str) -> None:
+    with start_server(tmp_path, upstream=nobody, upstream_key="sk-of-the-operator") as running:
+        with running.client(key_of(running, "", "read")) as client:
+            problem(client.post(path, json={"messages": []}), 403, "forbidden")
+            problem(client.get("/v1/models"), 502, "upstream_unreachable")
+        with running.client(key_of(running, "", "write")) as client:
+            problem(client.post(path, json={"messages": []}), 502, "upstream_unreachable")
+
+
 @pytest.mark.parametrize("role", ["read", "write", "admin"])
 def test_roles(running: Running, role: str) -> None:
     tenant = f"roles-{role}"

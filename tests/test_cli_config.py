@@ -16,6 +16,7 @@ import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import psycopg
 import pytest
@@ -26,6 +27,7 @@ from infold.models.spec import HOSTED_PROMPT
 from infold.presets import FROM_FILE, PRESETS
 from infold.service.settings import MEMORY_TABLE
 from tests.conftest import START, assistant, turn, user, words
+from tests.postgres import Server
 from tests.test_cli import Run, in_folder
 from tests.test_settings import FIELDS
 
@@ -311,6 +313,23 @@ def test_doctor_fails_on_a_foreign_or_unreachable_database(run: Run, tmp_path: P
     (tmp_path / "infold.db").write_text("no database at all, but long enough to be taken for one" * 20)
     assert checks(run)["database"]["status"] == "fail"
     assert checks(run, "-d", "nowhere/x.db")["database"]["status"] == "fail"
+
+
+def test_doctor_sees_that_workers_cannot_write(run: Run, postgres: Server, postgres_url: str) -> None:
+    name = urlsplit(postgres_url).path[1:]
+    with psycopg.connect(postgres_url, autocommit=True) as connection:
+        connection.execute("CREATE ROLE reader LOGIN")
+        connection.execute("GRANT USAGE ON SCHEMA infold TO reader")
+        connection.execute("GRANT SELECT ON ALL TABLES IN SCHEMA infold TO reader")
+    try:
+        found = checks(run, "-d", postgres.url_of(name, "reader", ""))
+    finally:
+        with psycopg.connect(postgres_url, autocommit=True) as connection:
+            connection.execute("DROP OWNED BY reader")
+            connection.execute("DROP ROLE reader")
+    assert [found[check]["status"] for check in ("database", "workers")] == ["ok", "fail"]
+    assert "may not write" in found["workers"]["detail"]
+    assert checks(run, "-d", postgres_url)["workers"]["status"] == "ok"
 
 
 def test_doctor_looks_at_postgresql(run: Run, postgres_url: str) -> None:

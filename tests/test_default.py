@@ -239,6 +239,25 @@ def test_default_what_comes_back_keeps_the_order_of_giving_way(memory: Memory) -
         assert shown == leaves or "\n[" not in block(context, "sources"), budget
 
 
+def test_default_quotations_do_not_push_out_what_an_agent_has_just_done(memory: Memory) -> None:
+    chat = memory.chat("a", context_window=3000)
+    chat.add([user("The freight door is 240 cm wide, said the architect."), *turn(0)[1:]])
+    for number in range(60):
+        told = f"The architect said of door {number} that room {number + 100} is behind it."
+        chat.add([user(told), *turn(number, 30)[1:]])
+    chat.add(user("What did the architect say, how wide is the freight door?"))
+    results, quoted = [], 0
+    for step in range(4):
+        ids = [f"c{step}-{part}" for part in range(2)]
+        results += [f"hook {step} {part} " + words(25, "h") for part in range(2)]
+        chat.add([call(*ids), *(result(id, text) for id, text in zip(ids, results[-2:], strict=True))])
+        for budget in range(1200, 2600, 25):
+            context = chat.context(max_tokens=budget)
+            assert [text for text in results if text not in str(context.messages)] == [], (step, budget)
+            quoted += sizes(context)["recalled"] > 0
+    assert quoted > 20
+
+
 def test_default_sources_come_back_when_quotations_have_their_room(memory: Memory) -> None:
     """A large message pushes all of them out, and then has to go itself."""
     chat = memory.chat("a")

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 
 import httpx2
+import psycopg
 import pytest
 
 from infold import Memory
@@ -12,6 +15,7 @@ from tests.fleet import Api, command
 from tests.postgres import server
 from tests.provider import Provider
 from tests.proxied import eventually
+from tests.servers import problem
 from tests.test_model_faults import said
 from tests.upstream import Upstream, step
 
@@ -78,3 +82,22 @@ def test_F9_a_model_that_hangs_does_not_keep_a_worker(tmp_path: Path, upstream: 
             assert worker.stop(GRACE + 10) == 0
             assert "Traceback" not in worker.said()
             assert api.stop() == 0
+
+
+def test_F9_requests_that_wait_for_the_database_do_not_keep_the_server(tmp_path: Path, upstream: Upstream) -> None:
+    """Somebody else has locked a chat, and goes on having it."""
+    with server().database() as url, Provider() as provider:
+        arguments = settings(tmp_path, upstream, provider, url)
+        with Api("api", tmp_path, *arguments, "--workers", "0") as api, httpx2.Client(base_url=api.url) as client:
+            api.wait()
+            talk(api)
+            with psycopg.connect(url) as other, ThreadPoolExecutor() as threads:
+                other.execute("SELECT * FROM infold.chats FOR UPDATE")
+                pin = partial(client.post, "/v1/chats/a/pins", json={"text": "Keep this."}, timeout=60)
+                asked = [threads.submit(pin) for _ in range(4)]
+                eventually(partial(server().waiting, url), lambda found: found > 0)
+                assert api.stop(GRACE + 7) == 0
+                for one in asked:
+                    answer = problem(one.result(), 503, "closing")
+                    assert "may still be done" in answer["detail"]
+        assert "Traceback" not in api.said()

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
+from itertools import permutations
 from typing import Any
 
 import pytest
@@ -185,6 +187,49 @@ def test_a_reply_that_its_client_has_begun_is_one_with_it(memory: Memory, chat: 
         history.append(assistant(f'{{"answer": {number}}}'))
     assert said(memory, place.chat.id)[-3:] == ["Question 3, as JSON", '{"answer":', " 3}"]
     assert sizes(memory) == [12]
+
+
+CALLS = [("c1", '{"city": "Lisbon"}'), ("c2", '{"city": "Porto"}')]
+AS_CHAT: list[Wire] = [
+    {"role": "assistant", "content": "I look it up.", "tool_calls": [
+        {"id": id, "type": "function", "function": {"name": "trains", "arguments": given}} for id, given in CALLS
+    ]},
+    *({"role": "tool", "tool_call_id": id, "content": "at nine"} for id, _ in CALLS),
+]  # fmt: skip
+AS_RESPONSES: list[Wire] = [
+    {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "I look it up."}]},
+    *({"type": "function_call", "call_id": id, "name": "trains", "arguments": given} for id, given in CALLS),
+    *({"type": "function_call_output", "call_id": id, "output": "at nine"} for id, _ in CALLS),
+]
+AS_ANTHROPIC: list[Wire] = [
+    {"role": "assistant", "content": [
+        {"type": "text", "text": "I look it up."},
+        *({"type": "tool_use", "id": id, "name": "trains", "input": json.loads(given)} for id, given in CALLS),
+    ]},
+    {"role": "user", "content": [{"type": "tool_result", "tool_use_id": id, "content": "at nine"} for id, _ in CALLS]},
+]  # fmt: skip
+FORMS: dict[str, tuple[str, list[Wire]]] = {
+    "chat": ("messages", AS_CHAT),
+    "responses": ("input", AS_RESPONSES),
+    "anthropic": ("messages", AS_ANTHROPIC),
+}
+
+
+@pytest.mark.parametrize("chat", ["n", None])
+@pytest.mark.parametrize(("first", "second"), [*permutations(FORMS, 2)])
+def test_a_client_that_goes_on_over_another_api_has_the_same_chat(
+    memory: Memory, chat: str | None, first: str, second: str
+) -> None:
+    def asked(api: str, *end: Wire) -> Place:
+        name, between = FORMS[api]
+        body = {"model": "echo", "max_tokens": 9, name: [user("Which trains?"), *between, *end]}
+        return receive(memory, caller(memory, chat), APIS[api].read(body))
+
+    settle(asked(first), told(assistant("Both leave at nine.")))
+    before = sizes(memory)
+    place = asked(second, assistant("Both leave at nine."), user("And back?"))
+    settle(place, told(assistant("At ten.")))
+    assert sizes(memory) == [before[0] + 2]
 
 
 def test_an_edit_is_not_taken_for_what_comes_after_the_same_words_said_later(memory: Memory) -> None:

@@ -30,6 +30,7 @@ from infold import (
     Message,
     summarize_memory,
 )
+from infold.errors import DatabaseBusyError
 from infold.ledger import archive, store
 from infold.marks import REMOVED, UNREADABLE, without_own
 from infold.presets import PRESETS
@@ -176,6 +177,38 @@ def test_E4_a_unit_is_as_old_as_its_newest_message(url: str, clock: Clock) -> No
         clock.now += 10 * DAY
         assert memory.compact().messages == cursor_of(chat) - 1
         assert memory.verify().ok
+
+
+def test_E4_a_chat_that_fails_keeps_no_other_waiting(url: str, clock: Clock, caplog: pytest.LogCaptureFixture) -> None:
+    with opened(url, clock) as memory:
+        for id in ("a", "b", "c"):
+            filled(memory, id=id)
+        change(url, "UPDATE chats SET policy = '{broken' WHERE id = 'a'")
+        clock.now += 31 * DAY
+        for dry_run in (True, False):
+            done = memory.compact(dry_run=dry_run)
+            assert (done.chats, done.failed) == (2, 1)
+        assert "chat 'a' was not compacted (JSONDecodeError)" in caplog.text
+        again = memory.compact()
+        assert (again.messages, again.failed) == (0, 1)
+
+
+def test_E4_a_database_that_is_away_is_not_asked_for_every_chat(
+    url: str, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+
+    def away(_: Memory, row: Any, __: Any) -> None:
+        asked.append(row.id)
+        raise DatabaseBusyError("away")
+
+    with opened(url, clock) as memory:
+        for number in range(6):
+            filled(memory, id=str(number), turns=3)
+        monkeypatch.setattr("infold.retention._compact_chat", away)
+        with pytest.raises(DatabaseBusyError):
+            memory.compact()
+    assert asked == ["0", "1", "2"]
 
 
 def test_E4_what_is_not_covered_stays(url: str, clock: Clock) -> None:

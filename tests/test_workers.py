@@ -6,6 +6,7 @@ import asyncio
 import os
 import re
 import signal
+import ssl
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -13,7 +14,9 @@ from datetime import timedelta
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
+from urllib.parse import urlsplit
 
+import asyncpg
 import httpx2
 import psycopg
 import pytest
@@ -31,6 +34,7 @@ from infold.ledger.calls import all_calls
 from infold.ledger.postgres import SCHEMA
 from infold.ledger.rows import Call, FoldRow
 from infold.service import worker
+from infold.service.listening import connecting
 from infold.service.settings import ServiceSettings
 from tests.conftest import ticking_clock
 from tests.fleet import Api, Process, command
@@ -534,6 +538,58 @@ def test_workers_end_when_serve_is_killed(postgres_url: str, tmp_path: Path) -> 
         api.kill()
         assert len(crew) == 2
         wait_until(lambda: not any(map(alive, crew)))
+
+
+LIBPQ = [
+    "connect_timeout=5", "channel_binding=prefer", "keepalives=1", "keepalives_idle=30", "tcp_user_timeout=9000",
+    "gssencmode=disable", "sslsni=1", "load_balance_hosts=random", "require_auth=none", "sslmode=prefer",
+    "fallback_application_name=a%20worker", "application_name=a%20worker", "target_session_attrs=read-write",
+    "options=-c%20work_mem%3D5MB",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("given", [*LIBPQ, "&".join(LIBPQ)])
+def test_E7_a_worker_understands_addresses_that_are_written_for_libpq(postgres_url: str, given: str) -> None:
+    """What hosted databases put into theirs, too: one driver takes them, and the workers' own must."""
+    address = f"{postgres_url}&{given}"
+    asked = "SELECT current_setting('application_name'), current_setting('work_mem')"
+
+    async def connected() -> tuple[str, ...]:
+        connection = await asyncpg.connect(**connecting(address))
+        try:
+            return tuple(await connection.fetchrow(asked))
+        finally:
+            await connection.close()
+
+    with psycopg.connect(address) as other:
+        assert asyncio.run(connected()) == other.execute(asked).fetchone()
+
+
+def test_E7_addresses_keep_what_is_said_of_certificates() -> None:
+    address = "postgresql://ann:p%40ss@a.example:5433,b.example/x?sslmode=verify-full&sslrootcert="
+    assert connecting(f"{address}%2Fca.pem&connect_timeout=1") == {"dsn": f"{address}%2Fca.pem", "timeout": 2.0}
+    found = connecting(f"{address}system")
+    assert found["dsn"] == "postgresql://ann:p%40ss@a.example:5433,b.example/x"
+    assert found["ssl"].verify_mode == ssl.CERT_REQUIRED
+    assert found["ssl"].check_hostname
+
+
+def test_E7_a_worker_says_why_it_cannot_open_the_database(postgres: Server, postgres_url: str, tmp_path: Path) -> None:
+    """Its other connections are open by then: there may just not be as many."""
+    name = urlsplit(postgres_url).path[1:]
+    with psycopg.connect(postgres_url, autocommit=True) as connection:
+        connection.execute("CREATE ROLE lonely LOGIN CONNECTION LIMIT 2")
+        for what in (f"DATABASE {name}", f"SCHEMA {SCHEMA}", f"ALL TABLES IN SCHEMA {SCHEMA}"):
+            connection.execute(f"GRANT ALL ON {what} TO lonely")
+    try:
+        address = postgres.url_of(name, "lonely", "")
+        with command("lonely", tmp_path, "worker", "--database", address) as one:
+            wait_until(lambda: 'too many connections for role \\"lonely\\"' in one.said())
+            assert one.stop() == 0
+    finally:
+        with psycopg.connect(postgres_url, autocommit=True) as connection:
+            connection.execute("DROP OWNED BY lonely")
+            connection.execute("DROP ROLE lonely")
 
 
 def test_E7_a_queue_is_not_probed_before_it_listens(

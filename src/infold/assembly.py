@@ -163,12 +163,20 @@ class _Draft(Layout):
         block = max(self.budget // BLOCK_SHARE, 1)
         frame = self._frame() + (0 if self._has_bridge() else self.reserve)
         room = self.budget - frame - self.question_tokens
+        lacking = sum(self.unit_tokens[self.closed :]) - room
+        if (
+            lacking > 0 and self.kept
+        ):  # what an agent has done for the question matters more than what was said long ago
+            room += min(lacking, self.kept)
+            self.kept -= min(lacking, self.kept)
         # The most that fits, counted from the newest unit back.
         sizes = self.unit_tokens
         fits, rest = len(sizes), 0
         while fits > self.cut + 1 and rest + sizes[fits - 1] <= room:
             fits -= 1
             rest += sizes[fits]
+        if fits <= self.closed:  # an agent at work keeps all it has done for the question, where there is room
+            most = min(most, self.closed)
         # Policies of turns cut between turns, and inside the newest one only where it may go altogether.
         between_turns = self.policy.unit == "turn"
         inner = starts[-1] if starts and not floor else self.closed

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import functools
+import logging
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING
 
 from infold.committing import noted
-from infold.errors import ConfigError
+from infold.errors import ConfigError, DatabaseError
 from infold.failpoints import reach
 from infold.folder import unwritten
 from infold.ledger import archive, derived, erasure, store
@@ -21,11 +22,14 @@ from infold.units import unit_slices
 if TYPE_CHECKING:
     from infold.memory import Memory
 
+log = logging.getLogger("infold")
+
 ARCHIVE, REMOVE = MODES = ("archive", "remove")
 EVENT = "memory_compaction_completed"
 BATCH = 2048
 """Messages that one transaction looks at."""
 _AROUND = 256  # messages looked at before and after, for the units that reach there
+_MOST_FAILURES = 3  # chats in a row that the database fails for
 _DAY = 24 * 3600 * 1000
 MOST_DAYS = 100_000
 """Most days that messages can be told to stay."""
@@ -54,6 +58,8 @@ class Compaction:
     """Old messages that stay because memory does not cover them yet."""
     skipped_upgrade: int = 0
     """Old messages that stay because a model has still to read them."""
+    failed: int = 0
+    """Chats of which not all that is due was compacted, as something failed; the log has the errors."""
     clean: bool = True
     """Whether the database file was written anew after removing. False where another process kept it from that: then bytes
     may be left in the file's free space, or in its log, until the next time."""
@@ -89,8 +95,18 @@ def compact(memory: Memory, *, days: int, mode: str, dry_run: bool, now: int) ->
     total = Compaction(mode, days, dry_run)
     with memory.database.read() as connection:
         rows = store.all_chats(connection)
+    in_a_row = 0
     for row in rows:
-        total = _sum(total, _compact_chat(memory, row, order))
+        try:
+            total = _sum(total, _compact_chat(memory, row, order))
+            in_a_row = 0
+        except Exception as error:  # what is wrong with one chat shall not keep the others
+            in_a_row += isinstance(error, DatabaseError)
+            if in_a_row == _MOST_FAILURES:  # the database is away
+                raise
+            log.warning("chat %r was not compacted (%s)", row.id, type(error).__name__)
+            log.debug("not compacted", exc_info=True)
+            total = replace(total, failed=total.failed + 1)
     if total.messages and mode == REMOVE and not dry_run:
         total = replace(total, clean=memory.database.scrub())
     return total

@@ -65,6 +65,8 @@ def _told(found: Compaction) -> Text:
         lines.append(f"{found.skipped_unfolded:,} old ones stay: they are not folded yet")
     if found.skipped_upgrade:
         lines.append(f"{found.skipped_upgrade:,} old ones stay: a model has still to read them")
+    if found.failed:
+        lines.append(f"{found.failed:,} chats failed; the log says why, and the next run tries them again")
     if not found.clean:
         lines.append(UNCLEAN)
     return Text("\n".join(lines))

@@ -20,10 +20,11 @@ from infold.cli.options import Json
 from infold.cli.output import console, print_json
 from infold.cli.serving import Config, Database
 from infold.errors import ConfigError, InfoldError, NotFoundError, OlderDatabaseError, masked
+from infold.ledger.addresses import is_postgres
 from infold.service.settings import ServiceSettings
 
 _STYLES = {"ok": "green", "warn": "yellow", "fail": "bold red"}
-_PATIENCE = 3.0  # seconds for the upstream to answer
+_PATIENCE = 3.0  # seconds for others to answer
 _OTHERS = ("INFOLD_CONFIG", "INFOLD_FAILPOINT", "INFOLD_LOCAL_MODEL")  # variables that are no settings
 
 Check = Callable[[], str]
@@ -70,6 +71,8 @@ def _checks(database: str | None, config: Path | None) -> Iterator[tuple[str, Ch
         return
     yield "settings", lambda: _settings(settings)
     yield "database", lambda: _database(settings.database)
+    if is_postgres(settings.database):
+        yield "workers", lambda: _workers(settings.database)
     folder = _folder(settings.database)
     if folder is not None:
         yield "disk", lambda: disk(folder, shutil.disk_usage(folder).free)
@@ -151,6 +154,42 @@ def _database(url: str) -> str:
     if not proof.ok:
         raise RuntimeError(str(proof))
     return f"{database.backend.name}: {told}, schema {HEAD}; {proof}"
+
+
+def _workers(url: str) -> str:
+    """Workers have a driver of their own, and all who fold have to write."""
+    import asyncio
+
+    try:
+        import asyncpg
+
+        from infold.ledger.postgres import SCHEMA
+        from infold.service.listening import connecting
+    except ModuleNotFoundError as error:
+        return f'none without the package {error.name}; they need: pip install "infold[service]"'
+
+    asked = f"""
+        SELECT has_table_privilege(c.oid, 'INSERT') FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+        WHERE n.nspname = '{SCHEMA}' AND c.relname = 'messages'
+    """  # noqa: S608  a constant
+
+    async def may_write() -> bool | None:
+        connection = await asyncpg.connect(**{"timeout": _PATIENCE, **connecting(url)})
+        try:
+            found: bool | None = await connection.fetchval(asked)
+        finally:
+            await connection.close()
+        return found
+
+    try:
+        may = asyncio.run(may_write())
+    except (asyncpg.PostgresError, asyncpg.InterfaceError) as error:
+        raise RuntimeError(f"workers cannot open the database: {error}") from None
+    if may is False:
+        raise RuntimeError(
+            "this role may not write to the database; give it the rights of the one that owns its tables"
+        )
+    return "they can open the database"
 
 
 def disk(folder: Path, free: int) -> str:

@@ -90,9 +90,8 @@ def serve(
     size = settings.workers if is_postgres(settings.database) else 0  # a file has its worker inside
     with _listening(settings) as listening, Crew(settings, size) as crew:
         _announce(settings, listening.getsockname()[1], locked)
-        finished = _run(create_app(settings), settings, listening, crew)
-    if not finished:
-        leave()
+        _run(create_app(settings), settings, listening, crew)
+    leave()  # a request may still wait for the database, or a fold for its model
 
 
 def worker(
@@ -179,8 +178,8 @@ def _announce(settings: ServiceSettings, port: int, locked: bool) -> None:
     console.print(Text(", ".join(parts)), soft_wrap=True)
 
 
-def _run(app: FastAPI, settings: ServiceSettings, listening: socket.socket, crew: Crew) -> bool:
-    """Serve until a signal says to end; then finish what was begun, within the grace. Whether all of it is."""
+def _run(app: FastAPI, settings: ServiceSettings, listening: socket.socket, crew: Crew) -> None:
+    """Serve until a signal says to end; then finish what was begun, within the grace."""
     import uvicorn
 
     from infold.service.server import Server
@@ -203,7 +202,6 @@ def _run(app: FastAPI, settings: ServiceSettings, listening: socket.socket, crew
     try:
         server.run(sockets=[listening])
     except KeyboardInterrupt:  # before it began
-        return True
+        return
     if not server.started:
         fail("the service did not start; the log says why", 3)
-    return bool(app.state.service.closed)

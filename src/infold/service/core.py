@@ -81,8 +81,6 @@ class Service:
         self.tidied = 0.0
         """When answers that are too old to be asked for were last looked for."""
         self._ends: float | None = None
-        self.closed = False
-        """Whether all that was begun is done; else threads may be left that wait for a model."""
 
     async def open(self) -> None:
         """Open the database and begin to watch it."""
@@ -110,6 +108,11 @@ class Service:
         gc.freeze()
         gc.set_threshold(5000, 10, 10)  # a request makes more than the usual 700 things, none of them in circles
 
+    @property
+    def ending(self) -> bool:
+        """Whether it was told to end."""
+        return self._ends is not None
+
     def end(self) -> None:
         """Begin to end: streams of events stop, and the time of grace runs, once for all that is still to be done."""
         self._ends = time.monotonic() + self.settings.grace
@@ -127,7 +130,6 @@ class Service:
                 while self.late:
                     await asyncio.wait(self.late)
                 await self.run_slowly(self.memory.close)
-            self.closed = True
         except TimeoutError:
             told = "folds were still being written after %g s; they are finished later"
             if self.late:

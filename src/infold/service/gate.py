@@ -18,7 +18,7 @@ from infold.errors import DatabaseBusyError, DatabaseError, InfoldError
 from infold.service.keys import Principal, given_key
 from infold.service.kinds import is_loopback
 from infold.service.limits import bounded
-from infold.service.problems import Problem, StalledError, of_error
+from infold.service.problems import RETRY, Problem, StalledError, of_error
 
 if TYPE_CHECKING:
     from infold.service.core import Service
@@ -64,6 +64,11 @@ class Gate:
                     raise
                 problem = error if isinstance(error, Problem) else of_error(error)
                 await problem.response()(scope, receive, noted)
+        except asyncio.CancelledError:
+            if status or not self._service.ending:  # else the grace is over
+                raise
+            told = "the service ends; what was asked for may still be done, so look before you try again"
+            await Problem(503, "closing", told, headers=RETRY).response()(scope, receive, noted)
         except StalledError:
             log.info("a client took nothing for too long; its answer is broken off", extra={"event": "client_stalled"})
         except Exception as error:

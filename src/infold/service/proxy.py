@@ -137,7 +137,7 @@ class Proxy:
         if upstream is None:
             raise Problem(404, "no_upstream", "this service has no upstream; start it with --upstream URL")
         principal = scope["state"]["principal"]
-        if not principal.may("write" if api is not None else "read"):
+        if not principal.may("read" if scope["method"] in ("GET", "HEAD") else "write"):
             raise Problem(403, "forbidden", "this key may only read")
         if any(part in (".", "..") for part in re.split(r"[/\\]", unquote(scope["path"]))):
             raise Problem(400, "bad_path", "a path to the upstream may not go up or stay")

@@ -20,7 +20,8 @@ def compact(memory: Memory, settings: ServiceSettings) -> None:
     """`memory.compact`: let old messages go, as the settings say, of every tenant."""
     for tenant in memory.tenants():
         done = memory.tenant(tenant).compact(days=settings.retention_days, mode=settings.retention)
-        log.info("retention: %d messages", done.messages, extra={"event": jobs.COMPACT, "messages": done.messages})
+        counts = {"messages": done.messages, "failed": done.failed}
+        log.info("retention: %d messages, %d chats failed", *counts.values(), extra={"event": jobs.COMPACT, **counts})
 
 
 def resume(memory: Memory) -> int:

@@ -145,13 +145,19 @@ class Worker:
         from pgqueuer.queries import Queries
 
         from infold.ledger.postgres import SCHEMA
-        from infold.service.listening import ListeningDriver
+        from infold.service.listening import ListeningDriver, connecting
 
         names = DBSettings(db_schema=SCHEMA)
         settings = {"search_path": f"{SCHEMA},public", **_ALIVE}
-        async with asyncpg.create_pool(
-            self._settings.database, min_size=2, max_size=5, server_settings=settings
-        ) as pool:
+        try:
+            pool = await asyncpg.create_pool(
+                **connecting(self._settings.database), min_size=2, max_size=5, server_settings=settings
+            )
+        except (asyncpg.PostgresError, asyncpg.InterfaceError) as error:
+            # Nothing was asked yet that could be quoted.
+            log.warning("a worker cannot open the database: %s; trying again", error)
+            return
+        async with pool:
             driver = ListeningDriver(pool)
             queries = Queries(
                 driver, qb.QueryBuilderEnvironment(names), qb.QueryQueueBuilder(names), qb.QuerySchedulerBuilder(names)

@@ -259,6 +259,7 @@ class Compaction(BaseModel):
     bytes_after: int
     skipped_unfolded: int
     skipped_upgrade: int
+    failed: int
     clean: bool
 
 

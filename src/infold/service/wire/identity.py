@@ -14,6 +14,7 @@ import re
 import threading
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from infold.folding.once import Forgetful
@@ -114,9 +115,19 @@ def _chained(messages: Sequence[Message], now: bytes) -> list[bytes]:
     result: list[bytes] = []
     for message in messages:
         if not silent(message):
-            now = hashlib.sha256(now + identity(message)).digest()
+            for part in _parts(message):
+                now = hashlib.sha256(now + identity(part)).digest()
         result.append(now)
     return result
+
+
+def _parts(message: Message) -> Sequence[Message]:
+    """What one API has as one message and another as several: a reply's text, and each of its calls."""
+    if not message.tool_calls or (len(message.tool_calls) == 1 and not message.text.strip()):
+        return (message,)
+    calls = [replace(message, content=None, tool_calls=(call,), extra={}) for call in message.tool_calls]
+    text = replace(message, tool_calls=())
+    return calls if silent(text) else [text, *calls]
 
 
 class _Beginnings(Forgetful):
