@@ -246,6 +246,8 @@ def test_default_quotations_do_not_push_out_what_an_agent_has_just_done(memory: 
         told = f"The architect said of door {number} that room {number + 100} is behind it."
         chat.add([user(told), *turn(number, 30)[1:]])
     chat.add(user("What did the architect say, how wide is the freight door?"))
+    for budget in range(400, 1200, 100):  # before it has done anything, what is asked for comes first
+        assert sizes(chat.context(max_tokens=budget))["recalled"], budget
     results, quoted = [], 0
     for step in range(4):
         ids = [f"c{step}-{part}" for part in range(2)]

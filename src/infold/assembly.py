@@ -163,12 +163,11 @@ class _Draft(Layout):
         block = max(self.budget // BLOCK_SHARE, 1)
         frame = self._frame() + (0 if self._has_bridge() else self.reserve)
         room = self.budget - frame - self.question_tokens
-        lacking = sum(self.unit_tokens[self.closed :]) - room
-        if (
-            lacking > 0 and self.kept
-        ):  # what an agent has done for the question matters more than what was said long ago
-            room += min(lacking, self.kept)
-            self.kept -= min(lacking, self.kept)
+        work = sum(self.unit_tokens[self.closed :])
+        if work and work > room:  # what an agent has done for the question matters more than what was said long ago
+            given = min(work - room, self.kept)
+            self.kept -= given
+            room += given
         # The most that fits, counted from the newest unit back.
         sizes = self.unit_tokens
         fits, rest = len(sizes), 0

@@ -21,7 +21,9 @@ def compact(memory: Memory, settings: ServiceSettings) -> None:
     for tenant in memory.tenants():
         done = memory.tenant(tenant).compact(days=settings.retention_days, mode=settings.retention)
         counts = {"messages": done.messages, "failed": done.failed}
-        log.info("retention: %d messages; chats that failed: %d", *counts.values(), extra={"event": jobs.COMPACT, **counts})
+        log.info(
+            "retention: %d messages; chats that failed: %d", *counts.values(), extra={"event": jobs.COMPACT, **counts}
+        )
 
 
 def resume(memory: Memory) -> int:
