@@ -1,0 +1,1 @@
+"""Lines of memory: a statement, the words it rests on, and where they stand."""

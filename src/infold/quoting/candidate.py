@@ -1,0 +1,51 @@
+"""A sentence that may become a line of memory: where it stands, and two scores. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+MOST = 1000
+"""The highest score."""
+SURE, STANDING, LIKELY = 900, 800, 700
+"""Tiers of the score for standing: how many of a hundred such sentences hold until they are taken back, about, times ten."""
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Place:
+    """Where words stand: a message's position in its chat, and code points of its text."""
+
+    seq: int
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """Words of one message, or of a question and its answer, with what they are worth."""
+
+    text: str
+    """The words at its places, in order, white space folded; "…" where they were cut, dates meant in parentheses."""
+    places: tuple[Place, ...]
+    """In reading order; the last one is in the message that was read."""
+    role: str
+    """Of that message: user, assistant or tool."""
+    said_by: str
+    """The speaker's name, or the role where there is none."""
+    said_at: int
+    """Milliseconds since 1970; 0 where it is not known."""
+    kind: str
+    """As outright words name it, else "fact"."""
+    worth: int = 0
+    """0 to MOST: how much a careful reader would want it known."""
+    standing: int = 0
+    """0 to MOST: how sure it is to hold until it is taken back."""
+
+    @property
+    def seq(self) -> int:
+        """Position of the message it was read from."""
+        return self.places[-1].seq
+
+    @property
+    def sources(self) -> tuple[int, ...]:
+        """Positions of the messages it cites."""
+        return tuple(sorted({place.seq for place in self.places}))
