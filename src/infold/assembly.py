@@ -8,9 +8,9 @@ from typing import Any
 from infold.context import Context, Piece, View
 from infold.errors import BudgetError
 from infold.excerpts import MIN_EXCERPT, MIN_QUESTION, caps, excerpt_message
-from infold.folding.merge import rank
-from infold.items import Item
 from infold.layout import LEAST_BRIDGE, Layout
+from infold.lines.line import Line
+from infold.lines.merging import rank
 from infold.messages import Message
 from infold.tokens import MESSAGE_OVERHEAD, count
 
@@ -145,9 +145,9 @@ class _Draft(Layout):
                 return
             self._give_up("leaves", rest, f"summary of fold {oldest}", tokens, "oldest first")
 
-    def _leaf_steps(self, items: list[Item]) -> list[tuple[int, int, list[Item]]]:
+    def _leaf_steps(self, items: list[Line]) -> list[tuple[int, int, list[Line]]]:
         """Leaves in the order they go: their fold, their tokens, and what is left without them."""
-        steps: list[tuple[int, int, list[Item]]] | None = self.view.cache.get("leaf steps")
+        steps: list[tuple[int, int, list[Line]]] | None = self.view.cache.get("leaf steps")
         if steps is None:
             steps = self.view.cache["leaf steps"] = []
             for fold in sorted({item.fold for item in items}):
@@ -228,7 +228,7 @@ class _Draft(Layout):
                     "reserve_output, or shorten the system prompt"
                 )
 
-    def _loose(self, name: str) -> list[Item]:
+    def _loose(self, name: str) -> list[Line]:
         """Items of a block that may go: pins never do."""
         return [item for item in self.blocks[name].items if item not in self.view.pins]
 
@@ -275,7 +275,7 @@ class _Draft(Layout):
             block.items = pieces
             self.blocks_tokens += block.tokens
 
-    def _drop_item(self, name: str, item: Item, why: str) -> None:
+    def _drop_item(self, name: str, item: Line, why: str) -> None:
         rest = [kept for kept in self.blocks[name].items if kept is not item]
         self._give_up(name, rest, item.text, item.tokens, why)
 

@@ -9,12 +9,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from infold.committing import GENESIS, fold_hash
-from infold.items import Item, line_tokens
 from infold.ledger import archive, fold_rows, store
 from infold.ledger.database import Database
 from infold.ledger.proof import gaps
 from infold.ledger.query import Connection
 from infold.ledger.rows import ChatRow, FoldRow
+from infold.lines.line import Line, line_tokens
 from infold.policy import Policy
 from infold.tokens import message_tokens
 
@@ -126,7 +126,7 @@ def _check_chat(connection: Connection, row: ChatRow, folds: list[FoldRow]) -> I
     if users != row.users:
         yield f"the chat says it has {row.users} user messages, but {users} are there"
     yield from _check_folds(row, folds, hashes, answers)
-    yield from _check_items(connection, row, folds)
+    yield from _check_lines(connection, row, folds)
 
 
 def _check_folds(
@@ -154,34 +154,34 @@ def _check_folds(
             yield f"the messages {fold.first_seq}–{fold.last_seq} are not the ones that fold {fold.n} read"
 
 
-def _check_items(connection: Connection, row: ChatRow, folds: list[FoldRow]) -> Iterator[str]:
-    added: dict[int, list[Item]] = {}
-    alive: dict[str, int] = {}  # item -> the fold that wrote it
+def _check_lines(connection: Connection, row: ChatRow, folds: list[FoldRow]) -> Iterator[str]:
+    added: dict[int, list[Line]] = {}
+    alive: dict[str, int] = {}  # line -> the fold that wrote it
     ended: dict[int, list[str]] = {}
-    for item, born, died in fold_rows.stored_items(connection, row.key):
-        if item is None:
-            yield f"an item that fold {born} wrote is damaged"
+    for line, born, died in fold_rows.stored_lines(connection, row.key):
+        if line is None:
+            yield f"a line that fold {born} wrote is damaged"
             continue
-        added.setdefault(item.fold, []).append(item)
+        added.setdefault(line.fold, []).append(line)
         if died is not None:
-            ended.setdefault(died, []).append(item.id)
-        elif item.id in alive:
-            yield f"memory holds the item {item.id} twice"
+            ended.setdefault(died, []).append(line.id)
+        elif line.id in alive:
+            yield f"memory holds the line {line.id} twice"
         else:
-            alive[item.id] = item.fold
-        if any(not 1 <= seq <= row.last_seq for seq in item.sources):
-            yield f"the item {item.id} names a source that is not in the chat"
-        if item.tokens != line_tokens(item.text):
-            yield f"the item {item.id} has a wrong token count"
+            alive[line.id] = line.fold
+        if any(not 1 <= seq <= row.last_seq for seq in line.sources):
+            yield f"the line {line.id} names a source that is not in the chat"
+        if line.tokens != line_tokens(line.shown):
+            yield f"the line {line.id} has a wrong token count"
     link = GENESIS
     for fold in folds:
         if sorted(ended.pop(fold.n, [])) != sorted(json.loads(fold.removed)):
-            yield f"the items that ended with fold {fold.n} are not the ones it ended"
+            yield f"the lines that ended with fold {fold.n} are not the ones it ended"
         link = fold_hash(link, fold, added.pop(fold.n, []))
         if link != fold.hash:
-            yield f"fold {fold.n} or one of its items was changed after it was committed"
+            yield f"fold {fold.n} or one of its lines was changed after it was committed"
             return
     if ended or added:
-        yield "memory holds items of folds that are not there"
+        yield "memory holds lines of folds that are not there"
     if link != row.head_hash:
         yield "the chat's newest fold is not the one it says"

@@ -18,8 +18,7 @@ from infold.folding.prompting import (
     read,
     read_text,
 )
-from infold.folding.text import check_summary, cite
-from infold.items import PINNED, parse
+from infold.folding.text import check_summary, cite, written
 from infold.ledger.rows import Call
 from infold.marks import without_own
 from infold.messages import Message
@@ -80,8 +79,7 @@ class FunctionAuthor:
 
     def write(self, task: Task, calls: list[Call]) -> Proposal:  # noqa: ARG002  and reports no calls
         answer = check_summary(self._summarizer(task.summary, [_cleaned(message) for message in task.messages]))
-        lines = [line for line in parse(answer) if line.section != PINNED]
-        return Proposal(tuple(cite(lines, task.messages, task.memory)))
+        return Proposal(tuple(cite(written(answer), task.messages, task.memory)))
 
 
 class ModelAuthor:

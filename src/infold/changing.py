@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from infold.committing import rewind
 from infold.errors import BudgetError, ConfigError, MessageError, NotFoundError
 from infold.handle import Handle
-from infold.items import line_tokens
 from infold.ledger import erasure, journal, passages, prefixes, store
+from infold.lines.line import line_tokens
 from infold.messages import canonical_json, parse
 from infold.policy import Policy
 

@@ -35,7 +35,7 @@ from infold.ledger.query import Connection
 from infold.ledger.rows import Event
 from infold.marks import REMOVED, UNREADABLE
 from infold.messages import Message
-from infold.noting import catch_up, read_ahead
+from infold.noting import catch_up
 from infold.policy import Policy
 from infold.quiet import quiet
 from infold.records import SummaryRecord
@@ -182,9 +182,6 @@ class Chat(Remembering, Changing):
         elif fold and not events and state.marks.seen == state.row.last_seq:  # else `fold_due` comes first
             self._rewriter.resume(state)
         self._folded(state, events)
-        for message in added:
-            if message.seq > state.row.cursor:
-                quiet.soon(id(message), read_ahead(message, self.id))
         if state.row.cursor:
             quiet.soon(id(self), self._read_ahead())
         backend = self._memory.database.backend

@@ -9,11 +9,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from infold.failpoints import reach
-from infold.folding.merge import Change
-from infold.items import Item, total_tokens
 from infold.ledger import derived, fold_rows, journal, store
 from infold.ledger.query import Connection
 from infold.ledger.rows import Event, FoldRow
+from infold.lines.line import MOST, Line, total_tokens
+from infold.lines.merging import Change
 from infold.messages import canonical_json
 from infold.noting import rewound
 from infold.state import State, folded, load, marks_json, note_marks
@@ -84,7 +84,7 @@ def commit(
         first_seq=first if covers else None, last_seq=last if covers else None, head_seq=row.last_seq,
         depth=depth, parent=parent, superseded_by=None, author=author, reason=reason, created_at=now,
         duration=max(0, now - started) if started is not None else 0, request_tokens=before.request_tokens,
-        context_window=before.context_window, active=before.active, tokens=total_tokens(change.items), marks=marks_json(marks),
+        context_window=before.context_window, active=before.active, tokens=total_tokens(change.lines), marks=marks_json(marks),
         removed=canonical_json(change.removed),
         sources_sha256=sources_hash(connection, row.key, first, last) if covers else GENESIS, hash=b"",
         model=written.model if written else None, prompt=written.prompt if written else None,
@@ -97,8 +97,8 @@ def commit(
         fold_rows.supersede(connection, row.key, replaced, n - 1, n)
     fold_rows.insert_fold(connection, fold)
     reach("fold.written")
-    fold_rows.end_items(connection, row.key, change.removed, n)
-    fold_rows.insert_items(connection, row.key, change.added, n)
+    fold_rows.end_lines(connection, row.key, change.removed, n)
+    fold_rows.insert_lines(connection, row.key, change.added, n)
     reach("fold.items")
     cursor = max(row.cursor, last)
     if not store.advance(
@@ -158,7 +158,7 @@ def rewind(connection: Connection, state: State, seq: int) -> State:
     marks = newest.marks if newest else marks_json(Marks())
     store.touch(connection, key, last_seq=seq, users=store.users_until(connection, key, seq), marks=marks)
     cursor = max((fold.last_seq or 0 for fold in folds if fold.superseded_by is None), default=0)
-    rewound(connection, key, state.row.id, cursor)
+    rewound(connection, key, cursor)
     store.advance(
         connection,
         key,
@@ -199,20 +199,27 @@ def sources_hash(connection: Connection, key: int, first: int, last: int) -> byt
     return hashlib.sha256(b"".join(store.message_hashes(connection, key, first, last))).digest()
 
 
-def fold_hash(previous: bytes, fold: FoldRow, added: Sequence[Item]) -> bytes:
+def fold_hash(previous: bytes, fold: FoldRow, added: Sequence[Line]) -> bytes:
     """The link of the chain: the fold's content and the link before it."""
     content: list[object] = [
         fold.n, fold.id, fold.kind, fold.first_seq, fold.last_seq, fold.head_seq, fold.depth, fold.parent, fold.author,
         fold.reason, fold.created_at, fold.request_tokens, fold.context_window, fold.active, fold.tokens, fold.duration,
         fold.marks, fold.removed, fold.sources_sha256.hex(),
-        [
-            [
-                item.id, item.layer, item.section, item.text, item.sources,
-                *([item.confidence] if item.confidence != 1 else []), *([["rewrites", item.rewrites]] if item.rewrites else []),
-            ]
-            for item in added
-        ],
+        [*map(_hashed, added)],
     ]  # fmt: skip
     if any((fold.model, fold.prompt, fold.narrative, fold.notes)):
         content.append([fold.model, fold.prompt, fold.narrative, fold.notes])
     return hashlib.sha256(previous + canonical_json(content).encode()).digest()
+
+
+def _hashed(line: Line) -> list[object]:
+    """What the chain holds of a line. One of an earlier version names neither kind nor speaker; its worth was a share of 1."""
+    rewrites = [["rewrites", line.rewrites]] if line.rewrites else []
+    if not line.kind and not line.role:
+        share = [line.worth / MOST] if line.worth != MOST else []
+        return [line.id, line.layer, line.section, line.text, line.sources, *share, *rewrites]
+    places = [[place.seq, place.start, place.end] for place in line.places]
+    return [
+        line.id, line.layer, line.section, line.text, line.sources, line.kind, line.quote, places, line.role, line.said_by,
+        line.said_at, line.author, line.worth, line.standing, *rewrites,
+    ]  # fmt: skip

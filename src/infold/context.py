@@ -9,7 +9,7 @@ from typing import Any, Literal, Protocol, overload
 
 from infold import formats
 from infold.errors import BudgetError, ConfigError
-from infold.items import Item
+from infold.lines.line import Line
 from infold.messages import Message, canonical_json
 from infold.policy import Policy
 
@@ -54,8 +54,8 @@ class View:
 
     policy: Policy
     system: str | None
-    pins: tuple[Item, ...]
-    items: tuple[Item, ...]
+    pins: tuple[Line, ...]
+    lines: tuple[Line, ...]
     messages: Sequence[Message]
     """The unfolded messages, oldest first."""
     depth: int = -1
@@ -66,7 +66,7 @@ class View:
     """First and last position of unfolded messages too old to be worth loading; they are bridged unseen."""
     cache: dict[Any, Any] = field(default_factory=dict, compare=False, repr=False)
     """Rendered texts, kept as long as memory does not change."""
-    known: tuple[Item, ...] = ()
+    known: tuple[Line, ...] = ()
     """Facts beside those of memory: of the same user in other chats, and what is in conflict."""
     outdated: frozenset[str] = frozenset()
     """Ids of items that were overtaken in another chat."""

@@ -10,8 +10,8 @@ from typing import Any
 
 from infold import formats
 from infold.authors import Author, ModelAuthor
-from infold.items import Item, line_tokens
 from infold.ledger.rows import Call
+from infold.lines.line import Line, line_tokens
 from infold.memory import new_id
 from infold.messages import Message, participants
 from infold.models.caller import Caller
@@ -89,10 +89,10 @@ def _written(input: SummarizationInput, authors: Sequence[Author]) -> SummarizeR
         timestamp=_now(),
         depth=input.depth,
         parent_id=input.parent.id if input.parent else None,
-        items=written.items,
+        lines=written.lines,
         participants=participants(messages),
         message_ids=[message.id for message in messages],
-        tokens=sum(item.tokens for item in written.items),
+        tokens=sum(line.tokens for line in written.lines),
         narrative=written.narrative,
     )
     return SummarizeResult(record, calls=tuple(log.calls))
@@ -107,7 +107,7 @@ def _numbered(given: Sequence[Message | Mapping[str, Any]]) -> tuple[Message, ..
     )
 
 
-def _known(parent: SummaryRecord | None) -> tuple[Item, ...]:
+def _known(parent: SummaryRecord | None) -> tuple[Line, ...]:
     """The lines of the record before, as memory."""
     if parent is None:
         return ()
@@ -125,7 +125,7 @@ def _known(parent: SummaryRecord | None) -> tuple[Item, ...]:
     ):
         lines |= {text: section for text in texts if text not in lines}
     return tuple(
-        Item(f"0.{at}", section, text, (), tokens=line_tokens(text))
+        Line(f"0.{at}", section, text, (), tokens=line_tokens(text))
         for at, (text, section) in enumerate(lines.items(), 1)
     )
 

@@ -6,12 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from infold.folding.across import REACH
 from infold.folding.likeness import alike, words
-from infold.folding.merge import fold_extractive
-from infold.items import Item, render
 from infold.ledger import fold_rows, store
+from infold.lines.line import Line
+from infold.lines.merging import fold_quotations
+from infold.lines.rendering import render
 from infold.marks import REMOVED
+from infold.quoting.reading import REACH
 from infold.writing import Answers, Job, Log, Writer
 
 if TYPE_CHECKING:
@@ -48,15 +49,15 @@ class Slice:
     before: tuple[Message, ...]
     """What was said right before its messages."""
     messages: tuple[Message, ...]
-    written: tuple[Item, ...]
+    written: tuple[Line, ...]
 
 
 def slices(connection: Connection, state: State) -> list[Slice]:
     """The folds in force that cover messages, oldest first; none whose messages were removed."""
     key = state.row.key
-    wrote: dict[int, list[Item]] = {}
-    for item, _ in fold_rows.all_items(connection, key):
-        wrote.setdefault(item.fold, []).append(item)
+    wrote: dict[int, list[Line]] = {}
+    for line in fold_rows.all_lines(connection, key):
+        wrote.setdefault(line.fold, []).append(line)
 
     def between(first: int, last: int) -> tuple[Message, ...]:
         return tuple(store.messages_between(connection, key, first, last))
@@ -77,15 +78,15 @@ def slices(connection: Connection, state: State) -> list[Slice]:
 def drift(chat: str, found: Slice, policy: Policy, authors: Sequence[Author]) -> Drift:
     """A fold written again, extractively or by other authors; nothing is stored."""
     now = _again(chat, found, policy, authors)
-    told = [words(item.text) for item in now]
-    gone = sum(not any(alike(words(item.text), other) for other in told) for item in found.written)
+    told = [words(line.text) for line in now]
+    gone = sum(not any(alike(words(line.text), other) for other in told) for line in found.written)
     share = gone / len(found.written) if found.written else 0.0
     fold = found.fold
     return Drift(fold.id, fold.first_seq or 0, fold.last_seq or 0, render(found.written), render(now), round(share, 4))
 
 
-def _again(chat: str, found: Slice, policy: Policy, authors: Sequence[Author]) -> tuple[Item, ...]:
+def _again(chat: str, found: Slice, policy: Policy, authors: Sequence[Author]) -> tuple[Line, ...]:
     job = Job((), (), found.messages, policy, found.fold.n, found.fold.depth, found.before)
     if not authors:
-        return fold_extractive((), job.read(job.messages), policy, job.fold).items
-    return tuple(Writer(chat, authors, Answers(), lambda: None).write(job, Log()).items)
+        return fold_quotations((), job.read(job.messages), policy, job.fold).lines
+    return tuple(Writer(chat, authors, Answers(), lambda: None).write(job, Log()).lines)

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING
 from infold.entities import KINDS as ENTITY_KINDS
 from infold.entities import STATUSES, Entities, Entity, Mention, key_of, resolve
 from infold.errors import ConfigError, MessageError, NotFoundError
-from infold.facts import Fact
-from infold.items import FACT
 from infold.ledger import derived, fold_rows, mentions, store
+from infold.lines.line import CURRENT, FACT, Line
 from infold.messages import milliseconds, parse
 from infold.recall.hits import KINDS, Hit
 from infold.sayings import text_of
@@ -25,21 +24,6 @@ MOST = 1000
 """Hits that a search gives at most."""
 _NEWEST = 5000  # facts, lines and entities that are searched whatever they say; of older ones,
 _SHARING = 500  # so many that share most words with the query
-
-
-class Facts(tuple[Fact, ...]):
-    """Facts that hold, or are in conflict, oldest first; called with `all=True`, also the superseded ones."""
-
-    _every: tuple[Fact, ...]
-
-    def __new__(cls, every: Iterable[Fact]) -> Facts:
-        known = tuple(every)
-        facts = super().__new__(cls, (fact for fact in known if fact.status != "superseded"))
-        facts._every = known
-        return facts
-
-    def __call__(self, *, all: bool = False) -> tuple[Fact, ...]:
-        return self._every if all else tuple(self)
 
 
 Said = tuple[str, str, str, str, str, Sequence[str]]
@@ -233,7 +217,7 @@ def _texts(
         pulse = (connection.tenant, user, *derived.user_pulse(connection, user))
 
     def make() -> list[Hit]:
-        found = [*map(_fact, facts.facts if facts else ())]
+        found = [_fact(connection, fact) for fact in (facts.facts if facts else ())]
         found += [_entity(entities, one) for one in entities] if entities else []
         if "summary" in kinds:
             for key in [row.key] if row else derived.chats_of_user(connection, user):
@@ -256,10 +240,12 @@ def _sharing(query: str, texts: Sequence[Hit]) -> list[Hit]:
     return [hit for _, hit in best[:_SHARING]]
 
 
-def _fact(fact: Fact) -> Hit:
-    last = fact.sources[-1]
-    note = "" if fact.status == "current" else f" ({fact.status})"
-    return Hit("fact", fact.text + note, last.at, last.chat, tuple(one.id for one in fact.sources), 0.0, id=fact.id)
+def _fact(connection: Connection, fact: Line) -> Hit:
+    row = store.chat_by_id(connection, fact.chat)
+    known = store.stamps(connection, row.key, fact.sources) if row else {}
+    ids = tuple(known[seq][0] for seq in fact.sources if seq in known)
+    note = "" if fact.status == CURRENT else f" ({fact.status})"
+    return Hit("fact", fact.shown + note, fact.said_at, fact.chat, ids, 0.0, id=fact.id)
 
 
 def _entity(entities: Entities, entity: Entity) -> Hit:
@@ -273,11 +259,11 @@ def _lines(connection: Connection, key: int, with_facts: bool) -> list[Hit]:
     if row is None:
         return []
     found: list[Hit] = []
-    for item in fold_rows.alive_items(connection, key):
-        if item.layer == FACT and with_facts:
+    for line in fold_rows.alive_lines(connection, key):
+        if line.layer == FACT and with_facts:
             continue
-        known = store.stamps(connection, key, item.sources)
-        said = [known[seq] for seq in item.sources if seq in known]
+        known = store.stamps(connection, key, line.sources)
+        said = [known[seq] for seq in line.sources if seq in known]
         at = max((at for _, at in said), default=row.created_at)
-        found.append(Hit("summary", item.text, at, row.id, tuple(id for id, _ in said), 0.0, id=item.id))
+        found.append(Hit("summary", line.shown, at, row.id, tuple(id for id, _ in said), 0.0, id=line.id))
     return found

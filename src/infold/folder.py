@@ -9,20 +9,17 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from infold.committing import EXTRACTIVE, SUMMARIZER, Clockwork, LostRaceError, commit, noted
-from infold.facts import KINDS
-from infold.folding.across import REACH, extract_all, extract_each
-from infold.folding.merge import Change, fold_extractive, fold_text, rebuild, roll_up
-from infold.foreseeing import Foreseen, leaf_text
-from infold.items import LEAF, Item
 from infold.layers import difference, in_old_words, is_kept, nominal, own_summary, without_outdated
-from infold.ledger import archive, derived, fold_rows, store
+from infold.ledger import archive, derived, fold_rows, stated, store
 from infold.ledger import calls as store_calls
 from infold.ledger.erasure import last_forgetting
 from infold.ledger.query import Connection
 from infold.ledger.rows import Event
-from infold.messages import Message
-from infold.noting import catch_up, earlier, note_written
+from infold.lines.line import LEAF, Line
+from infold.lines.merging import Change, fold_quotations, fold_text, rebuild, roll_up
+from infold.noting import candidates, catch_up, note_written
 from infold.policy import Policy
+from infold.quoting.reading import REACH
 from infold.rendering import memory_tokens
 from infold.state import State
 from infold.triggers import Marks, Plan, tighter
@@ -55,36 +52,25 @@ class Request:
 
 
 def fold_instantly(
-    connection: Connection,
-    state: State,
-    plan: Plan,
-    marks: Marks,
-    clock: Clockwork,
-    foreseen: Foreseen | None = None,
+    connection: Connection, state: State, plan: Plan, marks: Marks, clock: Clockwork
 ) -> tuple[State, list[Event]]:
-    """Fold a plan's messages extractively, in the caller's transaction; what was foreseen is used where it still holds."""
+    """Fold a plan's messages into quotations, in the caller's transaction."""
     started = clock.now()
-    policy = state.policy
-
-    if foreseen is not None and not foreseen.holds(state, plan.cut):
-        foreseen = None
-    read = [*foreseen.read] if foreseen else []
+    policy, n = state.policy, state.row.folds + 1
+    read = candidates(connection, state.row.key, state.messages[: plan.cut])
 
     def propose(cut: int) -> Change:
-        if foreseen is not None and cut == len(foreseen.due.messages):
-            return foreseen.change
         if cut > len(read):
-            read[:] = extract_each(state.messages[:cut], earlier(connection, state.row.key))
-        found = [candidate for candidates in read[:cut] for candidate in candidates]
-        return fold_extractive(state.items, found, policy, state.row.folds + 1)
+            read[:] = candidates(connection, state.row.key, state.messages[:cut])
+        return fold_quotations(state.lines, [one for found in read[:cut] for one in found], policy, n)
 
     change = propose(plan.cut)
-    statements = [one for found in read[: plan.cut] for one in found]
-    notes, begins = duplicate(connection, state, foreseen.text if foreseen else leaf_text(statements, policy))
+    text = own_summary([one for found in read for one in found], policy) if policy.leaf_cap else ""
+    notes, begins = duplicate(connection, state, text)
     if notes:
-        change = Change((), (), state.items)
+        change = Change((), (), state.lines)
     while shrunk := tighter(
-        policy, state.situation(), plan, memory_tokens(replace(state.view(), items=change.items, cache={}))
+        policy, state.situation(), plan, memory_tokens(replace(state.view(), lines=change.lines, cache={}))
     ):
         plan, notes, begins = shrunk, {}, None
         change = propose(plan.cut)
@@ -96,7 +82,7 @@ def fold_instantly(
         connection, state, change, plan.reason, marks, clock, last=last, author=EXTRACTIVE, started=started,
         turns=len(turns_of(folded)), notes=notes, begins=begins,
     )  # fmt: skip
-    note_folded(connection, state, folded)
+    note_folded(connection, state)
     state, more = _roll_up(connection, state, clock)
     return state, [*events, *more]
 
@@ -109,9 +95,8 @@ def duplicate(connection: Connection, state: State, text: str) -> tuple[dict[str
         return {}, None
     begins = nominal(text)
     for n, first, last in fold_rows.folds_that_begin(connection, state.row.key, begins):
-        messages = store.messages_between(connection, state.row.key, first, last)
-        found = extract_all(messages, earlier(connection, state.row.key))
-        if is_kept(text, own_summary(found, policy), state.items):
+        read = candidates(connection, state.row.key, store.messages_between(connection, state.row.key, first, last))
+        if is_kept(text, own_summary([one for found in read for one in found], policy), state.lines):
             return {"duplicate_of": n}, begins
     return {}, begins
 
@@ -119,7 +104,7 @@ def duplicate(connection: Connection, state: State, text: str) -> tuple[dict[str
 def request(connection: Connection, state: State, plan: Plan) -> Request:
     """What to ask a summarizer for a plan: everything since its own last word, up to the plan's end."""
     replaced, first, parent = unwritten(connection, state)
-    base = fold_rows.items_at(connection, state.row.key, replaced - 1) if replaced else state.items
+    base = fold_rows.lines_at(connection, state.row.key, replaced - 1) if replaced else state.lines
     last = state.messages[plan.cut - 1].seq if plan.cut else state.row.cursor
     messages = store.messages_between(connection, state.row.key, first - REACH, last)
     before, messages = [m for m in messages if m.seq < first], [m for m in messages if m.seq >= first]
@@ -131,9 +116,9 @@ def request(connection: Connection, state: State, plan: Plan) -> Request:
     return Request(job, first, last, replaced, parent, state.row.version, last_forgetting(connection, state.row.key))
 
 
-def _worn(policy: Policy, items: Sequence[Item]) -> bool:
+def _worn(policy: Policy, lines: Sequence[Line]) -> bool:
     """Whether another rewrite would take a line too far from its messages, and there are leaves to go back to."""
-    return bool(policy.leaf_cap and policy.max_rewrites) and any(i.rewrites >= policy.max_rewrites for i in items)
+    return bool(policy.leaf_cap and policy.max_rewrites) and any(line.rewrites >= policy.max_rewrites for line in lines)
 
 
 def unwritten(connection: Connection, state: State) -> tuple[int, int, str | None]:
@@ -186,7 +171,7 @@ def fold_written(
     key, cursor, n = state.row.key, state.row.cursor, state.row.folds + 1
     store_calls.insert_calls(connection, key, log.calls, n)
     events = [noted(connection, state, "gate", verdict, clock) for verdict in log.verdicts]
-    change = _relative(_numbered(written.items, asked.job.fold, n), state.items)
+    change = _relative(_numbered(written.lines, asked.job.fold, n), state.lines)
     read = [message for message in asked.job.messages if message.seq <= last]
     state, told = commit(
         connection, state, change, plan.reason, marks, clock,
@@ -195,7 +180,7 @@ def fold_written(
     )  # fmt: skip
     events += told
     if written.second:  # the answer was over its cap: its shorter rewrite is a record of its own
-        again = fold_text(state.items, written.second, [], state.policy, state.row.folds + 1, whole=True)
+        again = fold_text(state.lines, written.second, [], state.policy, state.row.folds + 1, whole=True)
         state, told = commit(
             connection, state, again, plan.reason, state.marks, clock, author=SUMMARIZER, started=started,
             written=replace(written, narrative=None),
@@ -203,8 +188,8 @@ def fold_written(
         events += told
     if last < cursor:  # folded meanwhile, or beyond what could be read: stays folded, extractively
         rest = store.messages_between(connection, key, last + 1, cursor)
-        found = extract_all(rest, earlier(connection, key))
-        change = fold_extractive(state.items, found, state.policy, state.row.folds + 1)
+        found = [one for read in candidates(connection, key, rest) for one in read]
+        change = fold_quotations(state.lines, found, state.policy, state.row.folds + 1)
         state, told = commit(
             connection, state, change, plan.reason, state.marks, clock,
             first=last + 1, last=cursor, author=EXTRACTIVE, turns=len(turns_of(rest)),
@@ -213,34 +198,34 @@ def fold_written(
     covered = max((fold.last_seq for fold in state.folds if fold.last_seq), default=state.row.cursor)
     assert covered == state.row.cursor, "what was folded stays folded"
     note_folded(connection, state)
-    note_written(connection, key, state.row.id, read, change.added)
+    note_written(connection, key, change.added)
     state, more = _roll_up(connection, state, clock)
     return state, [*events, *more]
 
 
-def note_folded(connection: Connection, state: State, folded: Sequence[Message] = ()) -> None:
+def note_folded(connection: Connection, state: State) -> None:
     """Note the facts and entities of what was folded, unless an earlier version left too much: the background does that."""
     row = state.row
-    while row.read_to < row.cursor <= row.read_to + MOST_AT_ONCE and catch_up(connection, row.key, row.id, folded):
+    while row.read_to < row.cursor <= row.read_to + MOST_AT_ONCE and catch_up(connection, row.key, row.id):
         row.read_to, _ = derived.read_to(connection, row.key)
 
 
-def _numbered(items: Sequence[Item], made: int, n: int) -> tuple[Item, ...]:
-    """Items that were written for fold `made`, which has become fold n."""
+def _numbered(lines: Sequence[Line], made: int, n: int) -> tuple[Line, ...]:
+    """Lines that were written for fold `made`, which has become fold n."""
     if made == n:
-        return tuple(items)
+        return tuple(lines)
     return tuple(
-        replace(item, id=f"{n}.{item.id.split('.')[1]}", fold=n) if item.fold == made else item for item in items
+        replace(line, id=f"{n}.{line.id.split('.')[1]}", fold=n) if line.fold == made else line for line in lines
     )
 
 
-def _relative(items: Sequence[Item], current: Sequence[Item]) -> Change:
-    """What turns the memory that is in force into other items."""
-    now, then = {item.id for item in current}, {item.id for item in items}
+def _relative(lines: Sequence[Line], current: Sequence[Line]) -> Change:
+    """What turns the memory that is in force into other lines."""
+    now, then = {line.id for line in current}, {line.id for line in lines}
     return Change(
-        tuple(item.id for item in current if item.id not in then),
-        tuple(item for item in items if item.id not in now),
-        tuple(items),
+        tuple(line.id for line in current if line.id not in then),
+        tuple(line for line in lines if line.id not in now),
+        tuple(lines),
     )
 
 
@@ -253,29 +238,28 @@ def rolled_up(connection: Connection, state: State) -> tuple[Change, dict[str, A
     for fold in state.folds:
         if fold.kind == "rollup":
             leaves += sorted(
-                {item.fold for item in state.items if item.layer == LEAF and item.fold < fold.n}, reverse=True
+                {line.fold for line in state.lines if line.layer == LEAF and line.fold < fold.n}, reverse=True
             )
             break
         if fold.kind == "base":
             leaves.append(fold.n)
-    tokens = sum(item.tokens for item in state.items if item.layer == LEAF)
+    tokens = sum(line.tokens for line in state.lines if line.layer == LEAF)
     due = (policy.rollup_count and len(leaves) >= policy.rollup_count) or (
         policy.rollup_tokens and tokens > policy.rollup_tokens
     )
     merged = leaves[policy.rollup_keep :]
     if not due or not merged:
         return None
-    change = roll_up(state.items, merged, policy, state.row.folds + 1)
+    change = roll_up(state.lines, merged, policy, state.row.folds + 1)
     # What was stated last contradicts what is older; the cost must not grow with the chat.
-    statements = derived.latest_of_chat(connection, state.row.key, KINDS, _LATEST)
-    found = difference(change, state.items, statements)
+    found = difference(change, state.lines, stated.latest_of_chat(connection, state.row.key, _LATEST))
     if found.redundant:
-        change = in_old_words(change, state.items)
-    change = without_outdated(change, found, state.row.id)
+        change = in_old_words(change, state.lines)
+    change = without_outdated(change, found)
     return (
         change,
         {"redundant": True} if found.redundant else {},
-        [{"item": item.id, "fact": fact.id} for item, fact in found.contradicted],
+        [{"item": line.id, "fact": fact.id} for line, fact in found.contradicted],
     )
 
 

@@ -12,12 +12,12 @@ from infold.errors import MessageError, NotFoundError
 from infold.failpoints import reach
 from infold.folding.evidence import forget_evidence
 from infold.folding.gate import forget_bases
-from infold.folding.once import Forgetful
-from infold.ledger import derived, erasure, fold_rows, journal, prefixes, store
+from infold.ledger import derived, erasure, fold_rows, journal, prefixes, stated, store
 from infold.ledger.query import Connection
 from infold.ledger.rows import ChatRow, Event
 from infold.messages import Message
-from infold.noting import renote_after, repair
+from infold.noting import renote, repair
+from infold.once import Forgetful
 from infold.quiet import quiet
 from infold.redaction import all_text, quotes, redacted, trace, without_quotations
 from infold.refolding import first_that_read, refold
@@ -115,7 +115,6 @@ def _known(connection: Connection, key: int, id: str) -> Message:
 
 def _forget(memory: Memory, connection: Connection, state: State, gone: Sequence[Message], receipt: Receipt) -> Receipt:
     key, seqs = state.row.key, [message.seq for message in gone]
-    facts = erasure.digests(connection, key)
     for message in gone:
         erasure.redact(connection, key, redacted(message))
     reach("forget.redacted")
@@ -123,27 +122,25 @@ def _forget(memory: Memory, connection: Connection, state: State, gone: Sequence
     pins = [pin for pin in state.pins if any(quotes(pin.text, text) for text in said)]
     for pin in pins:
         journal.delete_pin(connection, key, pin.id)
-    mentions = erasure.delete_mentions_at(connection, key, seqs)
-    renote_after(connection, state.row, seqs)
+    facts, mentions = renote(connection, state.row, seqs)
     blocks = erasure.delete_blocks_of(connection, key, seqs)
     events = erasure.change_events(connection, key, without_quotations)
     folds = fold_rows.all_folds(connection, key)
     n = first_that_read(folds, seqs)
     items = rebuilt = 0
     if n is not None:
-        items = erasure.items_since(connection, key, n)
+        items = erasure.lines_since(connection, key, n)
         rebuilt = refold(connection, state, folds, n, memory.clockwork)
         reach("forget.refolded")
-        _, damaged = derived.facts_of_chat(connection, key)
+        _, damaged = stated.of_chat(connection, key)
         if damaged:  # nobody knows whose words they hold
             repair(connection, damaged)
     prefixes.forget(connection, key, {message.seq: trace(message) for message in gone})
     erasure.empty_answers(connection)
     store.bump(connection, key)
     derived.next_epoch(connection, key)
-    left = erasure.digests(connection, key)
     return replace(
-        receipt, messages=len(gone), folds=rebuilt, items=items, facts=len(facts - left), mentions=mentions,
+        receipt, messages=len(gone), folds=rebuilt, items=items, facts=facts, mentions=mentions,
         blocks=blocks, events=events, pins=len(pins),
     )  # fmt: skip
 
@@ -172,8 +169,8 @@ def forget_user(memory: Memory, user: str) -> Receipt:
         memory.clockwork.now(),
         messages=sums.get("messages", 0),
         folds=sums.get("folds", 0),
-        items=sums.get("items", 0),
-        facts=sums.get("facts", 0),
+        items=sums.get("lines", 0),
+        facts=sums.get("stated", 0),
         mentions=sums.get("mentions", 0) + by_hand,
         blocks=sums.get("recall_blocks", 0),
         events=sums.get("events", 0),

@@ -5,27 +5,21 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar, cast
 
-from infold import facts
-from infold.facts import Fact, Statement
 from infold.following import Followed
-from infold.items import FACT, Item, line_tokens
-from infold.ledger import derived, mentions
+from infold.ledger import derived, mentions, stated
 from infold.ledger.mentions import Damaged
 from infold.ledger.query import Connection
 from infold.ledger.rows import ChatRow
+from infold.lines.facts import resolve
+from infold.lines.line import CONFLICTING, CURRENT, FACT, STANDING, SUPERSEDED, Line, line_tokens
 
 T = TypeVar("T")
 _KEPT = 256
 _LISTS = 32
 _LATE, _LATE_OF_USER = 300, 1000
-_SECTION = {
-    "preference": "goals", "goal": "goals", "decision": "decisions", "commitment": "open", "reference": "artifacts",
-}  # fmt: skip
-LASTING = ("biography", "preference", "constraint", "fact", "goal")
-"""Kinds of facts that are worth knowing in another chat."""
 _MOST_SHOWN = 40
 
 
@@ -33,13 +27,13 @@ _MOST_SHOWN = 40
 class Known:
     """The facts of a chat or a user."""
 
-    facts: tuple[Fact, ...]
+    facts: tuple[Line, ...]
     damaged: tuple[Damaged, ...] = ()
     """What cannot be read."""
 
 
-def _known(statements: Sequence[Statement], damaged: Sequence[Damaged] = ()) -> Known:
-    return Known(tuple(facts.resolve(statements)), tuple(damaged))
+def _known(lines: Sequence[Line], damaged: Sequence[Damaged] = ()) -> Known:
+    return Known(tuple(resolve(lines)), tuple(damaged))
 
 
 class Knowledge:
@@ -54,13 +48,13 @@ class Knowledge:
     def facts_of_chat(self, connection: Connection, row: ChatRow) -> Known:
         """What was stated in one chat."""
         pulse = (row.version, row.epoch, derived.read_to(connection, row.key))
-        return self._kept_or(("chat", row.key), pulse, lambda: _known(*derived.facts_of_chat(connection, row.key)))
+        return self._kept_or(("chat", row.key), pulse, lambda: _known(*stated.of_chat(connection, row.key)))
 
     def facts_of_user(self, connection: Connection, user: str) -> Known:
         """What was stated in all chats of a user."""
         pulse = derived.facts_pulse(connection, user)
         key = ("user", (connection.tenant, user))
-        return self._kept_or(key, pulse, lambda: _known(*derived.facts_of_user(connection, user)))
+        return self._kept_or(key, pulse, lambda: _known(*stated.of_user(connection, user)))
 
     def entities_for(self, connection: Connection, row: ChatRow) -> Followed:
         """The entities of a chat's user, or of the chat where it has none."""
@@ -86,12 +80,12 @@ class Knowledge:
         )
 
     def lately(self, connection: Connection, row: ChatRow, user: str | None) -> tuple[Known, Known]:
-        """The facts that were stated last and are worth knowing, of a chat alone and with its user's other chats: contexts
+        """The facts that were stated last, of a chat alone and with its user's other chats: contexts
         need them after every fold, however many there are in all."""
         own = self._kept_or(
             ("late", row.key),
             (row.version, row.epoch, derived.read_to(connection, row.key)),
-            lambda: _known(derived.latest_of_chat(connection, row.key, LASTING, _LATE)),
+            lambda: _known(stated.latest_of_chat(connection, row.key, _LATE)),
         )
         if user is None:
             return own, own
@@ -99,7 +93,7 @@ class Knowledge:
         every = self._kept_or(
             ("late of", (connection.tenant, user)),
             pulse,
-            lambda: _known(derived.latest_of_user(connection, user, LASTING, _LATE_OF_USER)),
+            lambda: _known(stated.latest_of_user(connection, user, _LATE_OF_USER)),
         )
         return own, every
 
@@ -154,58 +148,35 @@ class Knowledge:
         return known
 
 
-def beside(
-    own: Sequence[Fact], every: Sequence[Fact], items: Sequence[Item], chat: str, cap: int
-) -> tuple[tuple[Item, ...], frozenset[str]]:
-    """What a chat's facts need beside its memory: facts of its user from other chats, and what is in conflict; and which
-    items of memory were overtaken in another chat."""
-    shown = {fact.id: fact for fact in own}
-    overtaken = _overtaken(own, every, items, chat)
-    room = cap - sum(item.tokens for item in items if item.layer == FACT and item.id not in overtaken)
-    told = {fact.text for fact in own if fact.status == "current"} | {item.text for item in items}
-    found: list[Item] = []
-    for fact in _ranked(every):
-        elsewhere = all(saying.chat != chat for saying in fact.sources)
-        if fact.status == "conflicting":
-            text = _conflict(fact, every)
-        elif fact.status == "current" and elsewhere and fact.id not in shown and fact.kind in LASTING:
-            text = fact.text
-        else:
+def beside(own: Sequence[Line], every: Sequence[Line], lines: Sequence[Line], chat: str, cap: int) -> tuple[
+    tuple[Line, ...], frozenset[str]
+]:
+    """What a chat's facts need beside its memory: what its user said in other chats and still holds, and what is in conflict;
+    and which lines of memory were overtaken in another chat."""
+    shown = {fact.id for fact in own if fact.status == CURRENT}
+    overtaken = _overtaken(every, lines, chat)
+    told = {line.text for line in lines if line.id not in overtaken}
+    room = cap - sum(line.tokens for line in lines if line.layer == FACT and line.id not in overtaken)
+    found: list[Line] = []
+    ranked = sorted(every, key=lambda fact: (fact.status != CONFLICTING, -fact.standing, -fact.said_at, fact.id))
+    for fact in ranked:
+        elsewhere = fact.status == CURRENT and fact.chat != chat and fact.standing >= STANDING and fact.id not in shown
+        if len(found) >= _MOST_SHOWN or fact.text in told or not (elsewhere or fact.status == CONFLICTING):
             continue
-        tokens = line_tokens(text)
-        if not text or text in told or tokens > room or len(found) >= _MOST_SHOWN:
-            continue
-        told.add(text)
-        room -= tokens
-        if fact.status == "conflicting":  # said there, not beside it as if it held
-            told_there = {fact.text, *(one.text for one in every if one.id in fact.conflicts_with)}
-            overtaken |= {item.id for item in items if item.layer == FACT and item.text in told_there}
-        found.append(Item(f"fact:{fact.id}", _SECTION.get(fact.kind, "facts"), text, (), FACT, 0, tokens))
+        tokens = line_tokens(fact.shown)
+        if tokens <= room:
+            told.add(fact.text)
+            room -= tokens
+            found.append(replace(fact, id=f"fact:{fact.id}", layer=FACT, tokens=tokens))
     return tuple(found), overtaken
 
 
-def _ranked(every: Sequence[Fact]) -> list[Fact]:
-    """Conflicts first, then what is surest and newest."""
-    return sorted(
-        every, key=lambda fact: (fact.status != "conflicting", -round(fact.confidence, 1), -fact.valid_from, fact.id)
-    )
-
-
-def _conflict(fact: Fact, every: Sequence[Fact]) -> str:
-    """One line for facts that contradict each other; only the first of them gets it."""
-    rivals = [other for other in every if other.id in fact.conflicts_with and other.status == "conflicting"]
-    if not rivals or any(other.id < fact.id for other in rivals):
-        return ""
-    return f"Unclear, both were said: {' / '.join(one.text for one in (fact, *rivals))}"
-
-
-def _overtaken(own: Sequence[Fact], every: Sequence[Fact], items: Sequence[Item], chat: str) -> frozenset[str]:
-    """Items that state a fact which holds in its chat, but was superseded in another one."""
-    now = {fact.id: fact for fact in every}
-    gone: list[Fact] = []
-    for fact in own:
-        whole = now.get(fact.id)
-        by = now.get(whole.superseded_by or "") if whole and whole.status == "superseded" else None
-        if fact.status == "current" and by is not None and all(saying.chat != chat for saying in by.sources):
-            gone.append(fact)
-    return frozenset(items[at].id for at in facts.stating([item.text for item in items], gone)) if gone else frozenset()
+def _overtaken(every: Sequence[Line], lines: Sequence[Line], chat: str) -> frozenset[str]:
+    """Lines of memory that say what holds in their chat, but not any more since the user said otherwise in another one."""
+    by_id = {fact.id: fact for fact in every}
+    gone = {
+        fact.places or fact.text
+        for fact in every
+        if fact.status == SUPERSEDED and fact.chat == chat and by_id[fact.superseded_by or fact.id].chat != chat
+    }
+    return frozenset(line.id for line in lines if (line.places or line.text) in gone)

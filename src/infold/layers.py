@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from infold.facts import Fact, Statement
-from infold.facts.consistency import contradictions
 from infold.folding.likeness import alike, words
-from infold.folding.merge import Change, fold_extractive
-from infold.items import LONG, Candidate, Item, normal, render
+from infold.lines.line import CURRENT, LONG, Line, newest, normal
+from infold.lines.merging import Change, fold_quotations, said_of
+from infold.lines.rendering import render
 from infold.policy import Policy
+from infold.quoting.candidate import Candidate
+from infold.quoting.replacing import Effect, Index, effects
 
 NOMINATING = 120
 """Characters that two summaries must share to be looked at as duplicates."""
@@ -24,15 +25,15 @@ def nominal(text: str) -> bytes:
 
 def own_summary(candidates: Sequence[Candidate], policy: Policy) -> str:
     """What a fold would write of its messages alone, without memory."""
-    return render(fold_extractive((), candidates, policy, 1).items)
+    return render(fold_quotations((), candidates, policy, 1).lines)
 
 
-def is_kept(text: str, other: str, memory: Sequence[Item]) -> bool:
+def is_kept(text: str, other: str, memory: Sequence[Line]) -> bool:
     """Whether a summary says just what another one says, and all of that is still in memory."""
     if not text or normal(text) != normal(other):
         return False
-    known = {normal(item.text) for item in memory}
-    return all(normal(line[2:]) in known for line in text.splitlines() if line.startswith("- "))
+    known = {normal(line.shown) for line in memory}
+    return all(normal(row[2:]) in known for row in text.splitlines() if row.startswith("- "))
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,58 +42,58 @@ class Difference:
 
     redundant: bool
     """It says nothing that the old one does not say."""
-    lost: int
-    """Lines of the old one that have no like in the new one: overturned, or given up for want of room."""
-    contradicted: tuple[tuple[Item, Fact], ...]
-    """Lines that state another value than a fact that holds."""
+    contradicted: tuple[tuple[Line, Line], ...]
+    """Lines that a later statement of the user's took the place of, each with that statement."""
 
 
-def difference(change: Change, memory: Sequence[Item], statements: Iterable[Statement]) -> Difference:
-    """The difference between the long summary in force and a new one."""
-    old = [item for item in memory if item.layer == LONG]
-    new = [item for item in change.items if item.layer == LONG]
-    known = [words(item.text) for item in old]
-    added = [item for item in change.added if item.layer == LONG]
-    kept = {item.id for item in new}
-    told = [words(item.text) for item in new]
-    wrong = contradictions([item.text for item in new], statements)
+def difference(change: Change, memory: Sequence[Line], stated: Iterable[Line]) -> Difference:
+    """The difference between the long summary in force and a new one; `stated` is what the user said last that lasts."""
+    known = [words(line.text) for line in memory if line.layer == LONG]
+    added = [line for line in change.added if line.layer == LONG]
+    new = [line for line in change.lines if line.layer == LONG]
     return Difference(
-        redundant=all(any(alike(words(item.text), other) for other in known) for item in added),
-        lost=sum(item.id not in kept and not any(alike(words(item.text), other) for other in told) for item in old),
-        contradicted=tuple((new[at], fact) for at, fact in wrong),
+        redundant=all(any(alike(words(line.text), other) for other in known) for line in added),
+        contradicted=tuple(_contradicted(new, stated)),
     )
 
 
-def in_old_words(change: Change, memory: Sequence[Item]) -> Change:
+def _contradicted(lines: Sequence[Line], stated: Iterable[Line]) -> Iterator[tuple[Line, Line]]:
+    index, of = Index(), dict[int, Line]()
+    for line in lines:
+        of[index.add(said_of(line))] = line
+    for fact in stated:
+        for at, effect in effects(said_of(fact), index):
+            if effect is Effect.REPLACES and newest([of[at]]) < newest([fact]) and fact.status == CURRENT:
+                index.remove(at)
+                yield of[at], fact
+
+
+def in_old_words(change: Change, memory: Sequence[Line]) -> Change:
     """A redundant change in the words of the long summary in force: only sources grow, and its text stays as it is."""
-    kept = {item.id for item in change.items}
-    free = {item.id: item for item in memory if item.layer == LONG and item.id not in kept}
-    told: dict[str, Item] = {}
-    for item in change.added:
-        said = words(item.text)
+    kept = {line.id for line in change.lines}
+    free = {line.id: line for line in memory if line.layer == LONG and line.id not in kept}
+    told: dict[str, Line] = {}
+    for line in change.added:
+        said = words(line.text)
         same = next((old for old in free.values() if alike(said, words(old.text))), None)
-        if item.layer == LONG and same is not None:
-            told[item.id] = replace(item, section=same.section, text=same.text, tokens=same.tokens)
+        if line.layer == LONG and same is not None:
+            told[line.id] = replace(same, id=line.id, fold=line.fold, sources=line.sources)
             del free[same.id]  # for one line only: nothing is said twice
     return Change(
         change.removed,
-        tuple(told.get(item.id, item) for item in change.added),
-        tuple(told.get(item.id, item) for item in change.items),
+        tuple(told.get(line.id, line) for line in change.added),
+        tuple(told.get(line.id, line) for line in change.lines),
     )
 
 
-def without_outdated(change: Change, found: Difference, chat: str) -> Change:
-    """A change less the lines that a later message of the chat, now a fact, contradicts."""
-    gone = {
-        item.id
-        for item, fact in found.contradicted
-        if any(saying.chat == chat and saying.seq > max(item.sources, default=0) for saying in fact.sources)
-    }
+def without_outdated(change: Change, found: Difference) -> Change:
+    """A change less the lines that a later message contradicts."""
+    gone = {line.id for line, _ in found.contradicted}
     if not gone:
         return change
-    added = {item.id for item in change.added}
+    added = {line.id for line in change.added}
     return Change(
-        (*change.removed, *(item.id for item in change.items if item.id in gone - added)),
-        tuple(item for item in change.added if item.id not in gone),
-        tuple(item for item in change.items if item.id not in gone),
+        (*change.removed, *(line.id for line in change.lines if line.id in gone - added)),
+        tuple(line for line in change.added if line.id not in gone),
+        tuple(line for line in change.lines if line.id not in gone),
     )

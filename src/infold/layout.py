@@ -7,7 +7,7 @@ from typing import Any
 
 from infold.context import Context, Explanation, Piece, Quotation, View
 from infold.formats import to_chat
-from infold.items import render
+from infold.lines.rendering import render
 from infold.marks import BACKGROUND, ENTITIES_HEADER, POLICY_SNIPPET, SOURCES_HEADER
 from infold.messages import Message
 from infold.rendering import bridge_message, memory_blocks, plain_line, system_message
@@ -216,7 +216,7 @@ class Layout:
         ]
         outdated = [
             Piece(item.layer, item.text, item.tokens, "facts: in conflict, or overtaken in another chat")
-            for item in self.view.items
+            for item in self.view.lines
             if item.id in self.view.outdated
         ]
         return Explanation(self.budget, self.used, tuple(pieces), (*self.left_out, *outdated, *hidden))

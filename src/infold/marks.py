@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from infold.items import HEADINGS, PINNED
+from infold.lines.kinds import HEADINGS, PINNED
 
 # Fixed first lines. They mark what infold put into a request, so that it is never taken for conversation.
 POLICY_SNIPPET = (
@@ -31,7 +31,7 @@ NOTHING = "(nothing durable)"
 _HEADER = re.compile(
     r"\s*(?:\[summary-depth:\d+\] ?)?(?:\[infold (?:memory(?: policy)?|bridge|sources|recall|entities|removed)\]|BACKGROUND – PRIOR)"
 )
-_HEADING = re.compile(rf"\s*#{{1,6}} (?:{'|'.join(map(re.escape, HEADINGS.values()))})\s*$")
+_HEADING = re.compile(rf"\s*#{{1,6}} (?:{'|'.join(map(re.escape, HEADINGS.values()))})(?: \(quoted\))?\s*$")
 _QUOTED = re.compile(r"\s*(?:#\d+ |\d{4}-\d\d-\d\d:\s*$|undated:\s*$)")
 _BODY = re.compile(rf"\s*(?:[-*•] |{re.escape(NOTHING)})")
 # What a summarizer is sent, and may be quoted back with; and what was pasted inside a string of JSON.

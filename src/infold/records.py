@@ -6,7 +6,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from infold.items import Item, render
+from infold.lines.line import Line
+from infold.lines.rendering import render
 
 MOST = 30
 """Most key points, and most entries of each array."""
@@ -73,7 +74,7 @@ def summary_record(
     timestamp: int,
     depth: int,
     parent_id: str | None,
-    items: Sequence[Item],
+    lines: Sequence[Line],
     participants: Sequence[str],
     message_ids: Sequence[str],
     tokens: int,
@@ -82,7 +83,7 @@ def summary_record(
     """The record of a fold, from the memory it left behind."""
 
     def texts(section: str) -> tuple[str, ...]:
-        return tuple(item.text for item in items if item.section == section)[:MOST]
+        return tuple(line.text for line in lines if line.section == section)[:MOST]
 
     number = len(message_ids)
     nothing = f"{number} message{'s' * (number != 1)} folded; nothing in them was durable."
@@ -92,8 +93,8 @@ def summary_record(
         timestamp,
         depth,
         parent_id,
-        narrative or render(items) or nothing,
-        tuple(item.text for item in items)[:MOST],
+        narrative or render(lines) or nothing,
+        tuple(line.text for line in lines)[:MOST],
         SummaryContext(
             participants=tuple(participants)[:MOST],
             decisions=texts("decisions"),

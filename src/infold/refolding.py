@@ -8,15 +8,14 @@ from typing import Any
 
 from infold.committing import EXTRACTIVE, GENESIS, Clockwork, fold_hash, noted, sources_hash
 from infold.folder import duplicate, rolled_up
-from infold.folding.across import extract_all
-from infold.folding.merge import Change, fold_extractive
-from infold.foreseeing import leaf_text
-from infold.items import total_tokens
-from infold.ledger import derived, fold_rows, store
+from infold.layers import own_summary
+from infold.ledger import fold_rows, stated, store
 from infold.ledger.query import Connection
 from infold.ledger.rows import FoldRow
+from infold.lines.line import total_tokens
+from infold.lines.merging import Change, fold_quotations
 from infold.messages import Message, canonical_json
-from infold.noting import earlier, note_facts
+from infold.noting import candidates, note_stated
 from infold.state import State
 
 
@@ -47,8 +46,7 @@ def refold(connection: Connection, state: State, folds: Sequence[FoldRow], n: in
     active = [fold for fold in undone if fold.superseded_by is None]
     start = min(fold.first_seq or 0 for fold in undone)
     fold_rows.undo_folds(connection, key, n)
-    again = derived.forget_facts(connection, key, start - 1)
-    note_facts(connection, key, row.id, store.messages_at(connection, key, sorted(again)))
+    stated.forget_after(connection, key, start - 1)
     work = _Work(connection, state, [fold for fold in folds if fold.n < n], clock)
     for old in active:
         first, last = old.first_seq or 0, old.last_seq or 0
@@ -56,7 +54,7 @@ def refold(connection: Connection, state: State, folds: Sequence[FoldRow], n: in
         # As long as the chat was when these messages were first folded: rewinding goes by it.
         head = min(fold.head_seq for fold in undone if (fold.last_seq or 0) >= last)
         work.base(replace(old, head_seq=head), messages)
-        note_facts(connection, key, row.id, [message for message in messages if message.seq <= row.read_to])
+        note_stated(connection, key, [message for message in messages if message.seq <= row.read_to])
         work.roll_up()
     assert active[-1].last_seq == row.cursor, "what was folded stays folded"
     done = store.advance(
@@ -77,17 +75,18 @@ class _Work:
         row = replace(state.row, folds=len(kept))
         in_force = [fold for fold in reversed(kept) if fold.superseded_by is None]
         self.state = replace(
-            state, row=row, items=fold_rows.alive_items(connection, row.key), folds=in_force, messages=[], rendered={},
+            state, row=row, lines=fold_rows.alive_lines(connection, row.key), folds=in_force, messages=[], rendered={},
             records=[fold for fold in in_force if fold.kind != "rollup"],
         )  # fmt: skip
 
     def base(self, old: FoldRow, messages: Sequence[Message]) -> None:
         """Fold the messages of a fold again."""
         state, policy = self.state, self.state.policy
-        found = extract_all(messages, earlier(self._connection, state.row.key))
-        notes, begins = duplicate(self._connection, state, leaf_text(found, state.policy))
-        number, items = state.row.folds + 1, state.items
-        change = Change((), (), items) if notes else fold_extractive(items, found, policy, number)
+        read = candidates(self._connection, state.row.key, messages)
+        found = [one for some in read for one in some]
+        notes, begins = duplicate(self._connection, state, own_summary(found, policy) if policy.leaf_cap else "")
+        number, lines = state.row.folds + 1, state.lines
+        change = Change((), (), lines) if notes else fold_quotations(lines, found, policy, number)
         records = state.records
         depth = 0 if policy.leaf_cap or not records else records[0].depth + 1
         sources = sources_hash(self._connection, state.row.key, old.first_seq or 0, old.last_seq or 0)
@@ -113,16 +112,16 @@ class _Work:
         key, n = state.row.key, state.row.folds + 1
         fold = replace(
             fold, n=n, parent=state.records[0].id if state.records else None, superseded_by=None, author=EXTRACTIVE,
-            tokens=total_tokens(change.items), removed=canonical_json(change.removed), model=None, prompt=None,
+            tokens=total_tokens(change.lines), removed=canonical_json(change.removed), model=None, prompt=None,
             narrative=None, notes=canonical_json(notes) if notes else None,
         )  # fmt: skip
         self.link = fold_hash(self.link, fold, change.added)
         fold = replace(fold, hash=self.link)
         fold_rows.insert_fold(connection, fold)
-        fold_rows.end_items(connection, key, change.removed, n)
-        fold_rows.insert_items(connection, key, change.added, n)
+        fold_rows.end_lines(connection, key, change.removed, n)
+        fold_rows.insert_lines(connection, key, change.added, n)
         state.row.folds = n
-        state.items = fold_rows.alive_items(connection, key)
+        state.lines = fold_rows.alive_lines(connection, key)
         state.folds.insert(0, fold)
         if fold.kind != "rollup":
             state.records.insert(0, fold)

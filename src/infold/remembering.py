@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING
 from infold.engine import NAMED, select_related_entities
 from infold.entities import Entity
 from infold.errors import EmbedderError
-from infold.finding import Facts, find, put_entity, take_entity
+from infold.finding import find, put_entity, take_entity
 from infold.handle import Handle
 from infold.knowledge import beside
+from infold.lines.facts import Facts
 from infold.rarity import has_words
 from infold.recall.hits import KINDS, Hit
 
@@ -118,7 +119,7 @@ class Remembering(Handle):
         own, known = self._memory.knowledge.lately(connection, state.row, user)
         kept = state.rendered.get(("beside", id(known)))
         if kept is None:
-            kept = beside(own.facts, known.facts, state.items, self.id, policy.facts_cap)
+            kept = beside(own.facts, known.facts, state.lines, self.id, policy.facts_cap)
             state.rendered["beside", id(known)] = kept
             state.rendered["known"] = known  # as long as this is kept, its id is its own
         return replace(view, known=kept[0], outdated=kept[1]) if kept[0] or kept[1] else view

@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from infold.context import View
-from infold.folding.extractive import digest
-from infold.items import FACT, LEAF, LONG, Item, render
+from infold.lines.line import FACT, LEAF, LONG, Line
+from infold.lines.rendering import render
 from infold.marks import BRIDGE_HEADER, FACTS_HEADER, LEAVES_HEADER, NOTHING, PINS_HEADER, SUMMARY_HEADER
 from infold.messages import Message
+from infold.quoting.digest import digest
 from infold.tokens import MESSAGE_OVERHEAD, count, count_cached
 
 
@@ -19,7 +20,7 @@ class Block:
     __slots__ = ("_cache", "_of", "empty", "header", "items", "reason")
 
     def __init__(
-        self, header: str, items: Sequence[Item], reason: str, cache: dict[Any, Any], empty: str = "", of: object = None
+        self, header: str, items: Sequence[Line], reason: str, cache: dict[Any, Any], empty: str = "", of: object = None
     ) -> None:
         self.header = header
         self.items = list(items)
@@ -65,9 +66,9 @@ def memory_blocks(view: View) -> dict[str, Block]:
     }
 
 
-def _by_section(view: View) -> dict[str, list[Item]]:
-    layers: dict[str, list[Item]] = {FACT: [], LONG: [], LEAF: []}
-    for item in (*view.items, *view.known):
+def _by_section(view: View) -> dict[str, list[Line]]:
+    layers: dict[str, list[Line]] = {FACT: [], LONG: [], LEAF: []}
+    for item in (*view.lines, *view.known):
         if item.id not in view.outdated:
             layers.get(item.layer, layers[LONG]).append(item)  # a damaged row is still shown
     found = {"pins": list(view.pins), "facts": layers[FACT], "summary": layers[LONG], "leaves": layers[LEAF]}

@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from infold.committing import GENESIS, fold_hash, noted
-from infold.items import Item
 from infold.ledger import fold_rows, store
 from infold.ledger.query import Connection
 from infold.ledger.rows import Event, FoldRow
+from infold.lines.line import Line
 from infold.refolding import refold, with_superseded
 
 if TYPE_CHECKING:
@@ -50,16 +50,16 @@ def repair(memory: Memory, chat: Chat) -> int:
 
 def _first_broken(connection: Connection, key: int, folds: Sequence[FoldRow]) -> int | None:
     """The first fold whose lines, or whose own row, are not what its hash says."""
-    written: dict[int, list[Item]] = {}
+    written: dict[int, list[Line]] = {}
     ended: dict[int, list[str]] = {}
     unread: list[int] = []
-    for item, born, died in fold_rows.stored_items(connection, key):
-        if item is None:
+    for line, born, died in fold_rows.stored_lines(connection, key):
+        if line is None:
             unread.append(born)
             continue
-        written.setdefault(born, []).append(item)
+        written.setdefault(born, []).append(line)
         if died is not None:
-            ended.setdefault(died, []).append(item.id)
+            ended.setdefault(died, []).append(line.id)
     link = GENESIS
     for fold in folds:
         link = fold_hash(link, fold, written.get(fold.n, []))

@@ -7,10 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from infold.context import Context
-from infold.items import FACT, LEAF, LONG, Item, render
 from infold.ledger import fold_rows, journal, store
 from infold.ledger.query import Connection
 from infold.ledger.rows import Call
+from infold.lines.line import FACT, LEAF, LONG, Line
+from infold.lines.rendering import render
 from infold.messages import Message, participants
 from infold.records import SummaryRecord, summary_record
 from infold.state import State
@@ -24,10 +25,10 @@ class MemoryState:
 
     summary: str
     """All of memory, rendered as headings and bullets."""
-    pins: tuple[Item, ...]
-    facts: tuple[Item, ...]
-    long: tuple[Item, ...]
-    leaves: tuple[Item, ...]
+    pins: tuple[Line, ...]
+    facts: tuple[Line, ...]
+    long: tuple[Line, ...]
+    leaves: tuple[Line, ...]
     cursor: int
     """Everything up to this position is folded."""
     last_summarized_message_id: str | None
@@ -35,7 +36,7 @@ class MemoryState:
     """The messages that are not folded, oldest first."""
 
     @property
-    def items(self) -> tuple[Item, ...]:
+    def items(self) -> tuple[Line, ...]:
         """Every line of memory."""
         return (*self.pins, *self.facts, *self.long, *self.leaves)
 
@@ -118,7 +119,7 @@ def memory_state(connection: Connection, state: State) -> MemoryState:
     """The whole structured state of a chat."""
     cursor = state.row.cursor
     last = store.message_ids(connection, state.row.key, cursor, cursor)
-    facts, long, leaves = (tuple(i for i in state.items if i.layer == name) for name in (FACT, LONG, LEAF))
+    facts, long, leaves = (tuple(line for line in state.lines if line.layer == name) for name in (FACT, LONG, LEAF))
     return MemoryState(
         summary=render((*state.pins, *facts, *long, *leaves)),
         pins=state.pins,
@@ -138,9 +139,9 @@ def records(connection: Connection, state: State) -> list[SummaryRecord]:
     for fold in fold_rows.all_folds(connection, key):
         if fold.superseded_by is not None or fold.kind == "rollup":
             continue
-        items = fold_rows.items_at(connection, key, fold.n)
+        lines = fold_rows.lines_at(connection, key, fold.n)
         if leaves:
-            items = tuple(item for item in items if item.fold == fold.n)
+            lines = tuple(line for line in lines if line.fold == fold.n)
         first, last = fold.first_seq or 1, fold.last_seq or 0
         messages = store.messages_between(connection, key, first, last)
         found.append(
@@ -149,7 +150,7 @@ def records(connection: Connection, state: State) -> list[SummaryRecord]:
                 timestamp=fold.created_at,
                 depth=fold.depth,
                 parent_id=fold.parent,
-                items=items,
+                lines=lines,
                 participants=participants(messages),
                 message_ids=[message.id for message in messages],
                 tokens=fold.tokens,

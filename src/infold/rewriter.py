@@ -19,23 +19,38 @@ from infold.folder import (
     request,
     unwritten,
 )
-from infold.foreseeing import Due, Foreseen, planned
-from infold.items import FACT
 from infold.ledger import calls as store
 from infold.ledger.erasure import last_forgetting
 from infold.ledger.query import Connection
 from infold.ledger.rows import Event
+from infold.lines.line import FACT
 from infold.models.errors import TransportError
 from infold.policy import Policy
 from infold.quiet import quiet
 from infold.state import State, note_marks
 from infold.triggers import Marks, Plan, decide, forced, tighter
+from infold.units import splits_unit, turn_starts
 from infold.writing import Log, NobodyLeftError, Writer
 
 if TYPE_CHECKING:
     from infold.authors import Author
     from infold.chat import Chat
     from infold.memory import Memory
+
+
+MOST_AT_ONCE = 256
+"""Messages that a fold after a reply takes: a client may bring thousands at once, and nobody is to wait for all of them."""
+
+
+def _planned(state: State) -> tuple[Plan | None, Marks]:
+    """What the triggers ask for. Of very many messages it is the oldest turns, and the triggers are asked again then."""
+    plan, marks = decide(state.policy, state.situation())
+    if plan is None or plan.cut <= MOST_AT_ONCE or state.policy.unit != "turn":  # others make room until the rest fits
+        return plan, marks
+    some = state.messages[: plan.cut]
+    ends = (at for at in reversed(turn_starts(some)) if 0 < at <= MOST_AT_ONCE)
+    cut = next((at for at in ends if not splits_unit(some, some[at - 1].seq)), None)
+    return (plan, marks) if cut is None else (replace(plan, cut=cut), state.marks)
 
 
 class Lease:
@@ -130,24 +145,20 @@ class Rewriter:
         return self._decided(connection, state, *decide(state.policy, state.situation()))
 
     def _decided(
-        self, connection: Connection, state: State, plan: Plan | None, marks: Marks, foreseen: Foreseen | None = None
+        self, connection: Connection, state: State, plan: Plan | None, marks: Marks
     ) -> tuple[State, list[Event]]:
         if not self.folds_instantly or state.marks.seen >= state.row.last_seq:
             return state, []
         note_marks(connection, state, marks)
         if plan is None:
             return state, []
-        return fold_instantly(connection, state, plan, marks, self._memory.clockwork, foreseen)
+        return fold_instantly(connection, state, plan, marks, self._memory.clockwork)
 
     def fold_apart(self) -> tuple[State, list[Event]]:
-        """The same, worked out before the database is locked, so that other chats hardly wait for it; of many messages, a
-        part of it."""
+        """The same; of many messages, a part of it, so that other chats hardly wait."""
         chat = self._chat
-        with chat.reading() as (connection, state):
-            due = Due.of(connection, state)
-        foreseen = due.foreseen() if due else None
         with quiet, chat.writing() as (connection, state):
-            state, events = self._decided(connection, state, *planned(state), foreseen)
+            state, events = self._decided(connection, state, *_planned(state))
             if events:
                 chat.wake(connection)
             chat.cache = state
@@ -202,7 +213,7 @@ class Rewriter:
         newest = state.records[0] if state.records else None
         if newest is None or newest.author != EXTRACTIVE:
             return False
-        return newest.kind == "base" or any(item.layer != FACT for item in state.items)
+        return newest.kind == "base" or any(line.layer != FACT for line in state.lines)
 
     def _run(self, *, force: bool = False) -> bool:
         """Fold with the summarizer until nothing is due; what it does wrong leaves the chat as it was."""

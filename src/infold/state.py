@@ -7,11 +7,13 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from infold.context import View
-from infold.folding.merge import Change
-from infold.items import LONG, PINNED, Item, block_tokens
 from infold.ledger import fold_rows, journal, store
 from infold.ledger.query import Connection
 from infold.ledger.rows import ChatRow, FoldRow
+from infold.lines.kinds import PINNED
+from infold.lines.line import LONG, Line
+from infold.lines.merging import Change
+from infold.lines.rendering import block_tokens
 from infold.messages import Message
 from infold.policy import Policy
 from infold.rendering import memory_tokens
@@ -34,8 +36,8 @@ class State:
     stored: Policy
     """The policy of the chat."""
     marks: Marks
-    items: tuple[Item, ...]
-    pins: tuple[Item, ...]
+    lines: tuple[Line, ...]
+    pins: tuple[Line, ...]
     folds: list[FoldRow]
     """The newest active folds, newest first."""
     messages: list[Message]
@@ -121,7 +123,7 @@ class State:
             self.policy,
             self.row.system or None,
             self.pins,
-            self.items,
+            self.lines,
             tuple(self.messages),
             self.depth,
             asked,
@@ -158,12 +160,12 @@ def folded(state: State, row: ChatRow, fold: FoldRow, change: Change) -> State |
     if state.damaged or not whole:
         return None
     gone = set(change.removed)
-    written = [item if item.fold == fold.n else replace(item, fold=fold.n) for item in change.added]
+    written = [line if line.fold == fold.n else replace(line, fold=fold.n) for line in change.added]
     fresh = replace(
         state,
         row=row,
         marks=marks_from(row.marks),
-        items=(*(item for item in state.items if item.id not in gone), *written),
+        lines=(*(line for line in state.lines if line.id not in gone), *written),
         folds=[fold, *state.folds][:_RECENT_FOLDS],
         messages=messages,
         unfolded_tokens=sum(message.tokens for message in messages),
@@ -176,12 +178,12 @@ def _read(connection: Connection, row: ChatRow) -> State:
     first = max(row.cursor + 1, row.last_seq - WINDOW + 1)
     messages = store.messages_between(connection, row.key, first, row.last_seq)
     model = store.last_model(connection, row.key, row.last_seq - 499, row.last_seq)
-    items, damaged = fold_rows.memory_now(connection, row.key)
+    lines, damaged = fold_rows.memory_now(connection, row.key)
     state = State(
         row,
         Policy.from_json(json.loads(row.policy)),
         marks_from(row.marks),
-        items,
+        lines,
         journal.all_pins(connection, row.key),
         fold_rows.newest_folds(connection, row.key, _RECENT_FOLDS),
         messages,
@@ -195,7 +197,7 @@ def _read(connection: Connection, row: ChatRow) -> State:
 def _measured(state: State) -> State:
     state.records = [fold for fold in state.folds if fold.kind != "rollup"]
     state.memory_tokens = memory_tokens(state.view())
-    state.summary_tokens = block_tokens([item for item in state.items if item.layer in (LONG, PINNED)])
+    state.summary_tokens = block_tokens([line for line in state.lines if line.layer in (LONG, PINNED)])
     return state
 
 

@@ -7,8 +7,9 @@ from datetime import datetime
 from typing import TYPE_CHECKING, TypeVar
 
 from infold.entities import Entity
-from infold.finding import Facts, find, put_entity, take_entity
+from infold.finding import find, put_entity, take_entity
 from infold.forgetting import Receipt, forget_user
+from infold.lines.facts import Facts
 from infold.recall.hits import KINDS, Hit
 
 if TYPE_CHECKING:

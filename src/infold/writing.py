@@ -10,15 +10,17 @@ from typing import Any
 
 from infold.authors import Author
 from infold.errors import sanitized
-from infold.folding.across import REACH, extract_all
 from infold.folding.gate import Verdict, judge, prepare
-from infold.folding.merge import fold_extractive, fold_text
 from infold.folding.prompting import ITEMS, RECORD, TURNS, AnswerError, Proposal, Task, passes, prompts
-from infold.items import FACT, Candidate, Item, line_tokens, normal, render
 from infold.ledger.rows import Call
+from infold.lines.line import FACT, FUNCTION, Line, line_tokens, normal
+from infold.lines.merging import fold_quotations, fold_text
+from infold.lines.rendering import render
 from infold.messages import Message
 from infold.models.errors import BadAnswerError, TooLargeError, TransportError
 from infold.policy import Policy
+from infold.quoting.candidate import Candidate
+from infold.quoting.reading import REACH, read_all
 from infold.tokens import count
 from infold.units import unit_slices
 
@@ -48,9 +50,9 @@ class RejectedError(ValueError):
 class Job:
     """What is to be written."""
 
-    base: tuple[Item, ...]
+    base: tuple[Line, ...]
     """Memory to fold into."""
-    pins: tuple[Item, ...]
+    pins: tuple[Line, ...]
     messages: tuple[Message, ...]
     policy: Policy
     fold: int
@@ -60,17 +62,15 @@ class Job:
     """What was said right before the messages."""
 
     def read(self, part: Sequence[Message]) -> list[Candidate]:
-        """What some of the messages state."""
-
-        def earlier(seq: int) -> list[Message]:
-            return [one for one in (*self.before, *self.messages) if seq - REACH <= one.seq < seq]
-
-        return extract_all(part, earlier)
+        """What some of the messages, which follow each other, may be quoted for."""
+        first = part[0].seq if part else 0
+        before = [one for one in (*self.before, *self.messages) if first - REACH <= one.seq < first]
+        return [one for found in read_all(part, before) for one in found]
 
     @property
     def asks(self) -> bool:
         """Whether there is anything to write about: messages, or lines to rewrite."""
-        return bool(self.messages or any(item.layer != FACT for item in self.base))
+        return bool(self.messages or any(line.layer != FACT for line in self.base))
 
     @property
     def last(self) -> int:
@@ -91,11 +91,11 @@ class Job:
 class Written:
     """A fold that passed the gate."""
 
-    items: tuple[Item, ...]
+    lines: tuple[Line, ...]
     """Memory after it."""
     last: int = 0
     """Position up to which messages were read."""
-    second: Sequence[Candidate] = ()
+    second: Sequence[Line] = ()
     """The lines of a shorter rewrite, where the first was over its cap."""
     model: str | None = None
     prompt: str | None = None
@@ -190,7 +190,7 @@ class Writer:
         """One pass by the first author whose proposal stands the gate; its error is raised if none does."""
         policy, whole = job.policy, job.whole
         task = Task(
-            tuple(item for item in written.items if item.layer != FACT) if whole else (),
+            tuple(line for line in written.lines if line.layer != FACT) if whole else (),
             job.pins,
             part,
             job.cap,
@@ -204,16 +204,15 @@ class Writer:
         failure: Exception = NobodyLeftError("no summarizer can be asked at the moment", refused=bool(free))
         for author in left:
             try:
-                proposal, lines, own = self._ask(author, task, found, whole, log)
-                second = self._shorter(author, task, _counted(lines[:own], task, found), policy, log)
+                proposal, lines = self._ask(author, task, log)
+                second = self._shorter(author, task, lines, policy, log)
             except Exception as error:
                 failure = error
                 _note(author, error)
                 if isinstance(error, AnswerError | RejectedError | BadAnswerError):  # it would say the same again
                     self._answers.put(self._chat, author.label, task.key, proposal=None)
                 continue
-            change = fold_text(written.items, _counted(lines, task, found), found, policy, job.fold, whole)
-            written.items = change.items
+            written.lines = fold_text(written.lines, lines, found, policy, job.fold, whole).lines
             written.last = part[-1].seq if part else written.last
             written.passes += 1
             written.second = second
@@ -223,17 +222,14 @@ class Writer:
             return
         raise failure
 
-    def _ask(
-        self, author: Author, task: Task, found: Sequence[Candidate], whole: bool, log: Log
-    ) -> tuple[Proposal, tuple[Candidate, ...], int]:
-        """An author's proposal, the lines after the gate, and how many of them are not carried over."""
+    def _ask(self, author: Author, task: Task, log: Log) -> tuple[Proposal, tuple[Line, ...]]:
+        """An author's proposal, and its lines after the gate."""
         key = (self._chat, author.label, task.key)
-        prepare(task.messages, task.memory, pins=task.pins, found=found)  # while there is time
+        prepare(task.messages, task.memory, pins=task.pins)  # while there is time
         proposal = self._answers.get(*key) or author.write(task, log.calls)
         verdict = judge(
-            proposal.lines, task.messages, task.memory, pins=task.pins, found=found, cap=2 * task.cap, whole=whole,
-            prompts=prompts(),
-        )  # fmt: skip
+            proposal.lines, task.messages, task.memory, pins=task.pins, cap=2 * task.cap, prompts=prompts()
+        )
         log.verdicts.append(_told(verdict, author, task))
         if not verdict.ok:
             if log.calls and log.calls[-1].outcome == "ok":
@@ -243,33 +239,24 @@ class Writer:
         self._answers.put(*key, proposal=proposal)
         if proposal.narrative and not _sound(proposal.narrative, task):
             proposal = replace(proposal, narrative=None)
-        carried = sum(finding.action == "carried" for finding in verdict.findings)
-        return proposal, verdict.lines, len(verdict.lines) - carried
+        return proposal, tuple(_signed(verdict.lines, task, proposal.model or FUNCTION))
 
     def _shorter(
-        self, author: Author, task: Task, lines: Sequence[Candidate], policy: Policy, log: Log
-    ) -> Sequence[Candidate]:
+        self, author: Author, task: Task, lines: Sequence[Line], policy: Policy, log: Log
+    ) -> Sequence[Line]:
         """A chain's second pass where a summary is over its cap; elsewhere the least durable lines give way."""
-        tokens = _tokens(lines)
+        tokens = count(render(lines))
         if not policy.max_depth or tokens <= task.cap:
             return ()
         if task.depth + 1 < policy.max_depth:
             known = tuple(
-                Item(
-                    f"0.{at}",
-                    line.section,
-                    line.text,
-                    line.sources,
-                    tokens=line_tokens(line.text),
-                    rewrites=line.rewrites,
-                )
-                for at, line in enumerate(lines)
+                replace(line, id=f"0.{at}", tokens=line_tokens(line.shown)) for at, line in enumerate(lines)
             )
             again = replace(task, memory=known, messages=(), depth=task.depth + 1, tokens=0)
-            _, shorter, _ = self._ask(author, again, (), False, log)
-            tokens = _tokens(shorter)
+            _, shorter = self._ask(author, again, log)
+            tokens = count(render(shorter))
             if tokens <= task.cap:
-                return _counted(shorter, again, ())
+                return shorter
         raise RejectedError(f"the summary has {tokens} tokens, more than its cap of {task.cap}")
 
 
@@ -285,52 +272,43 @@ def _is_refused(error: Exception) -> bool:
 
 def _extracted(job: Job, part: tuple[Message, ...], written: Written) -> None:
     """Fold a pass extractively, as a part of a fold that others write."""
-    found = job.read(part)
-    written.items = fold_extractive(written.items, found, job.policy, job.fold).items
+    written.lines = fold_quotations(written.lines, job.read(part), job.policy, job.fold).lines
     written.last = part[-1].seq
     written.extracted.append((part[0].seq, part[-1].seq))
 
 
-def _tokens(lines: Sequence[Candidate]) -> int:
-    return count(render([Item(str(at), line.section, line.text, ()) for at, line in enumerate(lines)]))
-
-
-def _counted(lines: Sequence[Candidate], task: Task, found: Sequence[Candidate]) -> list[Candidate]:
-    """Lines with the number of rewrites between them and the messages; what was extracted or kept has its own."""
+def _signed(lines: Sequence[Line], task: Task, author: str) -> list[Line]:
+    """Lines with their author, and the number of rewrites between them and the messages."""
     read = {message.seq for message in task.messages}
-    extracted = {normal(candidate.text) for candidate in found}
-    kept = {normal(item.text): item for item in task.memory}
-    counted = []
+    kept = {normal(line.text): line for line in task.memory}
+    signed = []
     for line in lines:
-        text = normal(line.text)
-        if text in kept:
-            rewrites = kept[text].rewrites
-        elif text in extracted:
-            rewrites = 0
-        else:
-            older = [
-                item.rewrites
-                for item in task.memory
-                if not read.issuperset(line.sources) and set(item.sources) & set(line.sources)
-            ]
-            rewrites = 1 + max(older, default=0)
-        counted.append(replace(line, rewrites=rewrites))
-    return counted
+        known = kept.get(normal(line.text))
+        if known is not None:  # as memory had it
+            signed.append(replace(known, section=line.section, sources=line.sources))
+            continue
+        older = [
+            one.rewrites
+            for one in task.memory
+            if not read.issuperset(line.sources) and set(one.sources) & set(line.sources)
+        ]
+        signed.append(replace(line, author=author, rewrites=1 + max(older, default=0)))
+    return signed
 
 
 def _sound(narrative: str, task: Task) -> bool:
     """Whether a record's prose may be kept: it says nothing that its sources do not."""
     sentences = [part.strip() for part in narrative.replace("? ", ". ").split(". ") if part.strip()]
-    lines = [Candidate("facts", sentence) for sentence in sentences]
+    lines = [Line("", "facts", sentence, ()) for sentence in sentences]
     verdict = judge(
-        lines, task.messages, task.memory, pins=task.pins, cap=10 * task.cap, whole=False, prompts=prompts()
+        lines, task.messages, task.memory, pins=task.pins, cap=10 * task.cap, prompts=prompts()
     )
-    return verdict.ok and not any(finding.action in ("dropped", "replaced", "rejected") for finding in verdict.findings)
+    return verdict.ok and not any(finding.action in ("dropped", "rejected") for finding in verdict.findings)
 
 
 def _told(verdict: Verdict, author: Author, task: Task) -> dict[str, Any]:
     """A verdict as an event tells it."""
-    mended = any(finding.action in ("dropped", "replaced", "carried") for finding in verdict.findings)
+    mended = any(finding.action == "dropped" for finding in verdict.findings)
     return {
         "verdict": "rejected" if not verdict.ok else "mended" if mended else "accepted",
         "author": author.label,

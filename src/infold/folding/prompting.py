@@ -7,13 +7,15 @@ import hashlib
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from importlib.resources import files
 from typing import Any
 
-from infold.folding.text import cite
-from infold.items import PINNED, SECTIONS, Candidate, Item, parse, render
+from infold.folding.text import cite, written
+from infold.lines.kinds import PINNED, SECTIONS
+from infold.lines.line import Line
+from infold.lines.rendering import parse, render
 from infold.marks import without_own
 from infold.messages import Message
 from infold.records import MOST
@@ -38,9 +40,9 @@ _ACKNOWLEDGED = re.compile(
 class Task:
     """One pass of a fold: some messages to fold into some memory."""
 
-    memory: tuple[Item, ...]
+    memory: tuple[Line, ...]
     """The lines to be rewritten; empty where only the messages are summarised."""
-    pins: tuple[Item, ...]
+    pins: tuple[Line, ...]
     messages: tuple[Message, ...]
     cap: int
     """Most tokens of the answer, as memory shows it."""
@@ -82,7 +84,7 @@ class Prompt:
 class Proposal:
     """What a summarizer wrote, before the gate."""
 
-    lines: tuple[Candidate, ...]
+    lines: tuple[Line, ...]
     narrative: str | None = None
     """The record's own prose, where it has one."""
     filtered: tuple[int, ...] = ()
@@ -154,7 +156,7 @@ def build(task: Task, room: int = CALL_TOKENS) -> Prompt:
     if task.layout == RECORD:
         parts.append(f"<meta total_messages={len(task.messages)} total_tokens={task.tokens} depth={task.depth} />")
     if task.memory:
-        known = [f"[M{at}] {item.section}: {item.text}" for at, item in enumerate(task.memory, 1)]
+        known = [f"[M{at}] {item.section}: {item.shown}" for at, item in enumerate(task.memory, 1)]
         parts.append("\n".join(("<memory>", *known, "</memory>")))
     if lines:
         parts.append("\n".join(("<messages>", *lines, "</messages>")))
@@ -269,7 +271,7 @@ def read(answer: str, task: Task, prompt: Prompt) -> Proposal:
 
 def read_text(answer: str, task: Task, prompt: Prompt) -> Proposal:
     """A plain text answer: split into items, sources assigned by the words they share."""
-    lines = [line for line in parse(answer) if line.section != PINNED]
+    lines = written(answer)
     if not lines:
         raise AnswerError("the answer is empty")
     cited = tuple(cite(lines, task.messages, task.memory))
@@ -296,7 +298,7 @@ def _json(answer: str, key: str) -> dict[str, Any]:
     raise AnswerError(f"the answer cannot be read: {wrong}")
 
 
-def _line(entry: Any, section: str | None) -> tuple[Candidate, list[str]]:
+def _line(entry: Any, section: str | None) -> tuple[Line, list[str]]:
     if not isinstance(entry, dict) or not isinstance(entry.get("text"), str):
         raise AnswerError("an item of the answer has no text")
     section = section or entry.get("section")
@@ -306,10 +308,10 @@ def _line(entry: Any, section: str | None) -> tuple[Candidate, list[str]]:
     marks = entry.get("sources") or []
     if not isinstance(marks, list):
         raise AnswerError("the sources of an item must be a list")
-    return Candidate(section, text), [str(mark).strip(" []#") for mark in marks]
+    return Line("", section, text, ()), [str(mark).strip(" []#") for mark in marks]
 
 
-def _record_lines(data: Mapping[str, Any]) -> Iterator[tuple[Candidate, list[str]]]:
+def _record_lines(data: Mapping[str, Any]) -> Iterator[tuple[Line, list[str]]]:
     context = data.get("context")
     if not isinstance(context, dict):
         raise AnswerError("the answer has no context")
@@ -341,12 +343,12 @@ def _record_lines(data: Mapping[str, Any]) -> Iterator[tuple[Candidate, list[str
                 yield line, marks
 
 
-def _cited(line: Candidate, marks: Sequence[str], task: Task, prompt: Prompt) -> Candidate:
+def _cited(line: Line, marks: Sequence[str], task: Task, prompt: Prompt) -> Line:
     """A line with the positions its marks stand for; without any, the ones it shares most words with."""
     found = sorted({seq for mark in marks for seq in prompt.marks.get(mark, ())})
     if not found:
         return cite([line], task.messages, task.memory)[0]
-    return Candidate(line.section, line.text, tuple(found))
+    return replace(line, sources=tuple(found))
 
 
 def _listed(data: Mapping[str, Any], name: str) -> list[Any]:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
-from infold.folding.across import extract_all
 from infold.folding.likeness import words
-from infold.folding.merge import fold_extractive
-from infold.folding.telling import MAX_RUN
-from infold.items import PINNED, Candidate, Item, block_tokens, line_tokens, normal, parse, render
+from infold.lines.kinds import PINNED
+from infold.lines.line import Line, line_tokens, normal
+from infold.lines.merging import fold_quotations
+from infold.lines.rendering import block_tokens, parse, render
 from infold.messages import Message
 from infold.messages import parse as parse_message
 from infold.presets import ROLLING
+from infold.quoting.reading import read_all
 
 _MOST_SOURCES = 3
 
@@ -19,22 +21,24 @@ _MOST_SOURCES = 3
 def summarize_memory(current_memory_summary: str, messages_to_summarize: Sequence[Message]) -> str:
     """Rewrite a memory summary so that it covers some messages, without a model.
 
-    The result is the whole new summary: headings and bullets, deduplicated, the latest explicit decision winning.
+    The result is the whole new summary: headings and bullets, deduplicated, the latest explicit decision winning. Prose is kept
+    sentence by sentence.
     """
     known = [
-        Item(f"0.{at}", line.section, line.text, (), tokens=line_tokens(line.text))
-        for at, line in enumerate(parse(current_memory_summary))
+        Line(f"0.{at}", section, text, (), tokens=line_tokens(text))
+        for at, (section, text) in enumerate(parse(current_memory_summary))
     ]
-    messages = [m if isinstance(m, Message) else parse_message(m) for m in messages_to_summarize]
-    found = extract_all(messages)
-    pinned = [item for item in known if item.section == PINNED]  # not the fold's to touch
-    rest = [item for item in known if item.section != PINNED]
+    given = [m if isinstance(m, Message) else parse_message(m) for m in messages_to_summarize]
+    messages = [replace(message, seq=at) for at, message in enumerate(given, 1)]
+    found = [one for read in read_all(messages, ()) for one in read]
+    pinned = [line for line in known if line.section == PINNED]  # not the fold's to touch
+    rest = [line for line in known if line.section != PINNED]
     room = ROLLING.with_values({"summary_cap": max(16, ROLLING.summary_cap - block_tokens(pinned))})
-    return render([*pinned, *fold_extractive(rest, found, room, 1).items])
+    return render([*pinned, *fold_quotations(rest, found, room, 1).lines])
 
 
-def check_summary(answer: object, messages: Sequence[Message] = ()) -> str:
-    """A summarizer's answer if it can be memory at all, less lines that copy messages; ValueError if nothing is left."""
+def check_summary(answer: object) -> str:
+    """A summarizer's answer if it can be memory at all; else ValueError."""
     if not isinstance(answer, str):
         raise ValueError(f"the summarizer returned {type(answer).__name__}, not text")
     try:
@@ -43,35 +47,20 @@ def check_summary(answer: object, messages: Sequence[Message] = ()) -> str:
         raise ValueError("the summary is not valid Unicode") from None
     if "\0" in answer:
         raise ValueError("the summary holds a NUL character")
-    lines = [line for line in parse(answer) if line.section != PINNED]  # pins are not the summarizer's to write
-    if not any(normal(line.text) for line in lines):
+    if not any(normal(line.text) for line in written(answer)):
         raise ValueError("the summary is empty")
-    said = {run for message in messages for run in _runs(message.text)}
-    copied = [line for line in lines if not said.isdisjoint(_runs(line.text))]
-    if len(copied) == len(lines):
-        raise ValueError("the summary is a copy of the messages")
-    if not copied:
-        return answer
-    kept = [line for line in lines if line not in copied]
-    return render([Item(str(at), line.section, line.text, ()) for at, line in enumerate(kept)])
+    return answer
 
 
-def _runs(text: str) -> list[tuple[str, ...]]:
-    """Every run of MAX_RUN + 1 words, half of them different: what memory may not repeat."""
-    said = [word.strip(".,;:!?\"'()*") for word in text.casefold().split()]
-    runs = (tuple(said[at : at + MAX_RUN + 1]) for at in range(len(said) - MAX_RUN))
-    return [run for run in runs if len(set(run)) > MAX_RUN // 2]
+def written(answer: str) -> list[Line]:
+    """The lines of a text that a summarizer wrote; pins are not its to write."""
+    return [Line("", section, text, ()) for section, text in parse(answer) if section != PINNED]
 
 
-def read_summary(answer: str, messages: Sequence[Message], memory: Sequence[Item]) -> list[Candidate]:
-    """The lines of a summary, each with its sources."""
-    return cite(parse(answer), messages, memory)
-
-
-def cite(found: Sequence[Candidate], messages: Sequence[Message], memory: Sequence[Item]) -> list[Candidate]:
-    """Lines, each with the messages (or the earlier item's sources) it shares most words with."""
+def cite(found: Sequence[Line], messages: Sequence[Message], memory: Sequence[Line]) -> list[Line]:
+    """Lines, each with the messages (or the earlier line's sources) it shares most words with."""
     said = [(message.seq, words(message.text)) for message in messages]
-    lines: list[Candidate] = []
+    lines: list[Line] = []
     for line in found:
         mine = words(line.text)
         scores = [(len(mine & theirs), seq) for seq, theirs in said]
@@ -83,5 +72,5 @@ def cite(found: Sequence[Candidate], messages: Sequence[Message], memory: Sequen
             sources = older.sources
         if not sources:  # nothing in common with anything: all that was read
             sources = tuple(seq for seq, _ in said)[:50]
-        lines.append(Candidate(line.section, line.text, sources))
+        lines.append(replace(line, sources=sources))
     return lines

@@ -12,7 +12,9 @@ from sqlalchemy import delete, func, or_, select, update
 from infold.ledger import archive
 from infold.ledger.derived import BLOCK, drop_block
 from infold.ledger.query import Connection, Query
-from infold.ledger.schema import GONE, events, facts, folds, idempotent, items, mentions, messages, pins, recall_blocks
+from infold.ledger.schema import (
+    GONE, events, folds, idempotent, lines, mentions, messages, pins, recall_blocks, stated,
+)  # fmt: skip
 from infold.messages import Message, canonical_json
 
 _redact = Query(
@@ -31,12 +33,11 @@ _forgettings = Query(
 _set_event = Query(update(events).where(events.c.key == P("of")).values(data=P("to_data")))
 _mentions_at = Query(delete(mentions).where(mentions.c.chat == P("of"), mentions.c.seq == P("at")))
 _mentions_by_hand = Query(delete(mentions).where(mentions.c.tenant == P("tenant"), mentions.c.user == P("of")))
-_digests = Query(select(facts.c.digest).where(facts.c.chat == P("of")))
-_born = Query(select(func.count()).where(items.c.chat == P("of"), items.c.born >= P("at")))
+_born = Query(select(func.count()).where(lines.c.chat == P("of"), lines.c.born >= P("at")))
 _blocks = Query(select(recall_blocks.c.first_seq).where(recall_blocks.c.chat == P("of")))
 _counts = {
     table.name: Query(select(func.count()).where(table.c.chat == P("of")))
-    for table in (messages, folds, items, facts, mentions, recall_blocks, events, pins)
+    for table in (messages, folds, lines, stated, mentions, recall_blocks, events, pins)
 }
 
 
@@ -100,13 +101,8 @@ def delete_blocks_of(connection: Connection, key: int, seqs: Iterable[int]) -> i
     return len(gone)
 
 
-def digests(connection: Connection, key: int) -> set[bytes]:
-    """The facts of a chat."""
-    return {bytes(row[0]) for row in _digests(connection, of=key)}
-
-
-def items_since(connection: Connection, key: int, n: int) -> int:
-    """How many items fold n and later ones wrote."""
+def lines_since(connection: Connection, key: int, n: int) -> int:
+    """How many lines fold n and later ones wrote."""
     return int(_born(connection, of=key, at=n).fetchone()[0])
 
 

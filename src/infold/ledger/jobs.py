@@ -9,7 +9,7 @@ from sqlalchemy import String, and_, bindparam, cast, func, literal, not_, or_, 
 from infold.ledger import passages
 from infold.ledger.derived import BLOCK
 from infold.ledger.query import Connection, Query, among
-from infold.ledger.schema import calls, chats, folds, items, messages, recall_blocks
+from infold.ledger.schema import calls, chats, folds, lines, messages, recall_blocks
 
 SUMMARIZE, COMPACT = "memory.summarize", "memory.compact"
 TOPICS = (SUMMARIZE, COMPACT)
@@ -32,8 +32,8 @@ _unread = or_(chats.c.read_to < chats.c.cursor, _blocks * BLOCK <= chats.c.curso
 # The triggers have not looked at the newest message yet: `marks` is JSON whose last member is the one they saw last.
 _undecided = chats.c.marks.not_like(literal('%"seen":') + cast(chats.c.last_seq, String) + literal("}"))
 _lines = (
-    select(items.c.key)
-    .where(items.c.chat == chats.c.key, items.c.died.is_(None), items.c.layer != "fact")
+    select(lines.c.key)
+    .where(lines.c.chat == chats.c.key, lines.c.died.is_(None), lines.c.layer != "fact")
     .correlate(chats)
     .exists()
 )

@@ -6,17 +6,18 @@ import json
 
 from sqlalchemy import and_, bindparam, delete, select
 
-from infold.items import PINNED, Item
 from infold.ledger.query import Connection, Query, storable
 from infold.ledger.rows import ChatRow, Event
 from infold.ledger.schema import events, pins
 from infold.ledger.store import inserting
+from infold.lines.kinds import PINNED
+from infold.lines.line import PERSON, Line
 from infold.messages import canonical_json
 
 P = bindparam
 
 _insert_pin = inserting(pins)
-_pins = Query(select(pins.c.id, pins.c.text, pins.c.tokens).where(pins.c.chat == P("of")).order_by(pins.c.key))
+_pins = Query(select(pins.c.id, pins.c.text, pins.c.tokens, pins.c.created_at).where(pins.c.chat == P("of")).order_by(pins.c.key))
 _delete_pin = Query(delete(pins).where(pins.c.chat == P("of"), pins.c.id == P("id")))
 _insert_event = inserting(events)
 _events = Query(
@@ -30,8 +31,11 @@ def insert_pin(connection: Connection, key: int, id: str, text: str, tokens: int
     _insert_pin(connection, chat=key, id=id, text=text, tokens=tokens, created_at=created_at)
 
 
-def all_pins(connection: Connection, key: int) -> tuple[Item, ...]:
-    return tuple(Item(id, PINNED, text, (), PINNED, 0, tokens) for id, text, tokens in _pins(connection, of=key))
+def all_pins(connection: Connection, key: int) -> tuple[Line, ...]:
+    return tuple(
+        Line(id, PINNED, text, (), PINNED, tokens=tokens, quote=text, role="user", said_by="user", said_at=at, author=PERSON)
+        for id, text, tokens, at in _pins(connection, of=key)
+    )
 
 
 def delete_pin(connection: Connection, key: int, id: str) -> bool:

@@ -20,8 +20,8 @@ from infold.messages import canonical_json
 log = logging.getLogger("infold")
 P = bindparam
 _OURS = chats.c.tenant == P("tenant")
-Damaged = tuple[str, bytes | int]
-"""The chat, and the digest of a fact or the position of a message, of a row that cannot be read."""
+Damaged = tuple[str, int]
+"""The chat, and the position of the message, of a row that cannot be read."""
 
 _MENTION_COLUMNS = [
     mentions.c.kind, mentions.c.name, mentions.c.status, mentions.c.due, mentions.c.owner, mentions.c.links, mentions.c.at,

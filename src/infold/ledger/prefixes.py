@@ -14,14 +14,14 @@ from infold.ledger.schema import (
     Key,
     archives,
     chats,
-    facts,
     folds,
-    items,
+    lines,
     mentions,
     messages,
     pins,
     prefixes,
     recall_blocks,
+    stated,
 )
 from infold.ledger.store import inserting
 
@@ -200,7 +200,7 @@ def _copying(table: Table) -> Query:
 
 
 _copies = [
-    _copying(table) for table in (messages, folds, items, pins, facts, mentions, recall_blocks, archives, prefixes)
+    _copying(table) for table in (messages, folds, lines, pins, stated, mentions, recall_blocks, archives, prefixes)
 ]
 _names = [column.name for column in chats.c if column.name not in ("key", "id", "epoch", "origin")]
 _copy_chat = Query(

@@ -17,7 +17,7 @@ from sqlalchemy import (
     UniqueConstraint,
 )
 
-HEAD = "0010"
+HEAD = "0011"
 """Newest migration; `migrations/versions` holds all of them."""
 
 metadata = MetaData()
@@ -96,7 +96,7 @@ folds = Table(
     Column("active", Integer, nullable=False),  # messages the model saw before the fold
     Column("tokens", Integer, nullable=False),  # of memory after it
     Column("marks", Text, nullable=False),
-    Column("removed", Text, nullable=False),  # JSON list of ids of items that ended here
+    Column("removed", Text, nullable=False),  # JSON list of ids of lines that ended here
     Column("sources_sha256", LargeBinary, nullable=False),  # over the hashes of the covered messages
     Column("hash", LargeBinary, nullable=False),  # over this fold and the hash before it
     Column("model", Text),  # the model that wrote it
@@ -107,8 +107,8 @@ folds = Table(
     UniqueConstraint("chat", "n"),
 )
 
-items = Table(
-    "items",
+lines = Table(
+    "lines",
     metadata,
     Column("key", Key, primary_key=True),
     Column("chat", Key, ForeignKey("chats.key"), nullable=False),
@@ -117,15 +117,23 @@ items = Table(
     Column("died", Integer),  # n of the fold that ended it; NULL while it is in memory
     Column("layer", String, nullable=False),
     Column("section", String, nullable=False),
+    Column("kind", String, nullable=False, server_default=""),
     Column("text", Text, nullable=False),
+    Column("quote", Text, nullable=False, server_default=""),
     Column("sources", Text, nullable=False),  # JSON list of seqs
+    Column("places", Text, nullable=False, server_default="[]"),  # JSON list of [seq, start, end]
+    Column("role", String, nullable=False, server_default=""),
+    Column("said_by", String, nullable=False, server_default=""),
+    Column("said_at", BigInteger, nullable=False, server_default="0"),
+    Column("author", String, nullable=False, server_default=""),
+    Column("worth", Integer, nullable=False, server_default="1000"),
+    Column("standing", Integer, nullable=False, server_default="0"),
     Column("tokens", Integer, nullable=False),
-    Column("confidence", Float, nullable=False, server_default="1"),
     Column("rewrites", Integer, nullable=False, server_default="0"),  # by models, between the messages and this text
     Column("seal", Integer),  # checksum of the row; NULL in one of an earlier version
     UniqueConstraint("chat", "id", "born"),
 )
-Index("items_alive", items.c.chat, sqlite_where=items.c.died.is_(None), postgresql_where=items.c.died.is_(None))
+Index("lines_alive", lines.c.chat, sqlite_where=lines.c.died.is_(None), postgresql_where=lines.c.died.is_(None))
 
 pins = Table(
     "pins",
@@ -175,27 +183,27 @@ leases = Table(
     Column("until", BigInteger, nullable=False),  # when others may take over
 )
 
-facts = Table(
-    "facts",
+stated = Table(
+    "stated",
     metadata,
     Column("key", Key, primary_key=True),
     Column("chat", Key, ForeignKey("chats.key"), nullable=False),
-    Column("digest", LargeBinary, nullable=False),  # of the text with case, spacing and Unicode forms evened out
+    Column("seq", Integer, nullable=False),  # the message that says it
     Column("kind", String, nullable=False),
     Column("text", Text, nullable=False),
-    Column("subject", Text, nullable=False),
-    Column("attribute", Text, nullable=False),
-    Column("value", Text, nullable=False),
     Column("quote", Text, nullable=False),
-    Column("speaker", String, nullable=False),
-    Column("confidence", Float, nullable=False),
-    Column("replaces", Text, nullable=False),  # words of what it makes obsolete
-    Column("sayings", Text, nullable=False),  # JSON list of [time, seq, message id, speaker]
-    Column("seal", Integer),  # as in items
-    UniqueConstraint("chat", "digest"),  # what is said again is found at once, however many facts there are
+    Column("sources", Text, nullable=False),  # as in lines, and so are those that follow
+    Column("places", Text, nullable=False),
+    Column("role", String, nullable=False),
+    Column("said_by", String, nullable=False),
+    Column("said_at", BigInteger, nullable=False),
+    Column("author", String, nullable=False),
+    Column("worth", Integer, nullable=False),
+    Column("standing", Integer, nullable=False),
+    Column("rewrites", Integer, nullable=False),
+    Column("seal", Integer),
 )
-
-Index("facts_by_chat", facts.c.chat, facts.c.key)
+Index("stated_by_chat", stated.c.chat, stated.c.seq)
 
 mentions = Table(
     "mentions",
@@ -212,7 +220,7 @@ mentions = Table(
     Column("due", String, nullable=False),
     Column("owner", String, nullable=False),
     Column("links", Text, nullable=False),  # JSON list of names
-    Column("seal", Integer),  # as in items
+    Column("seal", Integer),  # as in lines
 )
 Index("mentions_by_chat", mentions.c.chat, mentions.c.seq)
 _of_user = mentions.c.user.is_not(None)

@@ -19,15 +19,15 @@ from infold.ledger.schema import (
     calls,
     chats,
     events,
-    facts,
     folds,
-    items,
     leases,
+    lines,
     mentions,
     messages,
     pins,
     prefixes,
     recall_blocks,
+    stated,
 )
 from infold.marks import REMOVED, UNREADABLE
 from infold.messages import Message, load
@@ -169,12 +169,12 @@ _deletes = [
         prefixes,
         recall_blocks,
         mentions,
-        facts,
+        stated,
         leases,
         calls,
         events,
         pins,
-        items,
+        lines,
         folds,
         messages,
     )

@@ -4,19 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-MOST = 1000
-"""The highest score."""
-SURE, STANDING, LIKELY = 900, 800, 700
-"""Tiers of the score for standing: how many of a hundred such sentences hold until they are taken back, about, times ten."""
+from infold.lines.line import LIKELY, MOST, STANDING, SURE, Place
 
-
-@dataclass(frozen=True, slots=True, order=True)
-class Place:
-    """Where words stand: a message's position in its chat, and code points of its text."""
-
-    seq: int
-    start: int
-    end: int
+__all__ = ["LIKELY", "MOST", "STANDING", "SURE", "Candidate", "Place"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from infold.folding.once import Forgetful
+from infold.once import Forgetful
 from infold.messages import ANTHROPIC, Message, canonical_json
 
 _TEXTS = frozenset(("text", "input_text", "output_text"))

@@ -1,0 +1,248 @@
+"""What a fold does to memory: new lines meet those it holds, and every layer keeps within its cap. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from infold.folding.likeness import words
+from infold.lines.kinds import PINNED
+from infold.lines.line import (
+    FACT, LEAF, LONG, MOST, QUOTATION, STANDING, Line, line_tokens, newest, normal, section_of,
+)  # fmt: skip
+from infold.lines.rendering import block_tokens, render
+from infold.quoting.choosing import choose
+from infold.quoting.replacing import Effect, Index, Said, effects
+from infold.quoting.dates import undated
+from infold.tokens import count, excerpt
+
+if TYPE_CHECKING:
+    from infold.policy import Policy
+    from infold.quoting.candidate import Candidate
+
+
+_ANY = 10_000_000  # tokens: no cap
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What a fold does to memory: which lines go, which come, and the whole that results."""
+
+    removed: tuple[str, ...]
+    added: tuple[Line, ...]
+    lines: tuple[Line, ...]
+
+
+def fold_quotations(memory: Sequence[Line], found: Sequence[Candidate], policy: Policy, fold: int) -> Change:
+    """Memory with the quotations of some messages: the latest word holds, and the best of them stay."""
+    draft = _Draft(memory, fold, policy)
+    meeting = _Meeting(draft)
+    for candidate in found:
+        meeting.take(candidate)
+    return draft.finished(memory)
+
+
+def fold_text(
+    memory: Sequence[Line], written: Sequence[Line], found: Sequence[Candidate], policy: Policy, fold: int, whole: bool
+) -> Change:
+    """Memory rewritten by a summarizer: its lines replace the whole summary, leaves and all, or become a new leaf. Of the
+    quotations, what surely stands and what the user has promised survives it where it is not mentioned."""
+    layer = LONG if whole else LEAF
+    draft = _Draft(memory, fold, policy)
+    replaced = {line.id: line for line in draft.lines.values() if line.layer != FACT} if whole else {}
+    known = {normal(line.text): line for line in replaced.values()}
+    quoted = [line for line in draft.lines.values() if line.quoted and (line.layer == FACT or line.id in replaced)]
+    for id in replaced:
+        draft.remove(id)
+    for line in written:
+        key = normal(line.text)
+        if line.section == PINNED or not key or key in draft.texts:
+            continue
+        same = known.get(key)
+        if same is not None and same.section == line.section:
+            draft.put(same)  # said again in the same words: the same line
+        else:
+            draft.add(replace(line, layer=layer))
+    holding = {line.id: line for line in fold_quotations(quoted, found, _uncapped(policy), fold).lines}
+    for line in quoted:
+        if line.layer == FACT and line.id not in holding:
+            draft.remove(line.id)  # overruled by what was said since
+    for line in survivors(holding.values(), [line.text for line in written]):
+        if line.id in replaced:
+            draft.put(line)
+        elif line.id not in draft.lines and normal(line.text) not in draft.texts:
+            draft.add(replace(line, layer=draft.layer_of(line, layer)))
+    return draft.finished(memory)
+
+
+def _uncapped(policy: Policy) -> Policy:
+    caps = ("summary_cap", "leaf_cap", "facts_cap")
+    return policy.with_values({cap: _ANY for cap in caps if getattr(policy, cap)})
+
+
+def roll_up(memory: Sequence[Line], folds: Sequence[int], policy: Policy, fold: int) -> Change:
+    """Merge the leaves of some folds into the long summary."""
+    draft = _Draft(memory, fold, policy)
+    draft.move([line for line in memory if line.layer == LEAF and line.fold in folds])
+    return draft.finished(memory)
+
+
+def rebuild(memory: Sequence[Line], leaves: Sequence[Line], policy: Policy, fold: int) -> tuple[Line, ...]:
+    """The long summary made anew from the summaries of all folds, oldest first; facts stay."""
+    draft = _Draft([line for line in memory if line.layer == FACT], fold, policy)
+    for line in leaves:
+        if normal(line.text) not in draft.texts:
+            draft.add(replace(line, layer=LONG))
+    return draft.finished(()).lines
+
+
+def quotation(candidate: Candidate) -> Line:
+    """A candidate as a line."""
+    line = Line(
+        "", section_of(candidate.kind), candidate.text, candidate.sources, kind=candidate.kind, quote=undated(candidate.text),
+        places=candidate.places, role=candidate.role, said_by=candidate.said_by, said_at=candidate.said_at, author=QUOTATION,
+        worth=candidate.worth, standing=candidate.standing,
+    )  # fmt: skip
+    return replace(line, tokens=line_tokens(line.shown))
+
+
+def survivors(lines: Iterable[Line], answer: Sequence[str]) -> list[Line]:
+    """The quotations that a summarizer's answer may not lose and does not mention: what surely stands, and what the user has
+    promised. One is mentioned where all its words stand in one line of the answer."""
+    told = [words(text) for text in answer]
+    return [
+        line
+        for line in lines
+        if line.quoted and is_promised(line) and not any(words(line.text) <= said for said in told)
+    ]
+
+
+def is_promised(line: Line) -> bool:
+    """Whether a quotation surely stands, or is a commitment of the user's that is open."""
+    promise = line.own and line.kind == "open" and not line.text.rstrip().endswith(("?", "？"))
+    return line.sure or promise
+
+
+def rank(lines: Sequence[Line]) -> list[Line]:
+    """Lines by how much they deserve their place; of equals the newer first."""
+    return sorted(lines, key=lambda line: (-value(line), -newest([line]), line.fold, line.id))
+
+
+def value(line: Line) -> int:
+    """What a line is worth to whoever has to choose: what its author wrote on purpose is worth most."""
+    return MOST + line.worth if not line.quoted else max(line.worth, line.standing)
+
+
+class _Draft:
+    """Memory being rewritten; new lines carry a running id of their fold."""
+
+    def __init__(self, memory: Sequence[Line], fold: int, policy: Policy) -> None:
+        self.lines: dict[str, Line] = {}
+        self.texts: dict[str, str] = {}
+        self.fold, self.policy = fold, policy
+        # A fold in several passes goes on numbering.
+        self.made = max((int(line.id.split(".")[1]) for line in memory if line.fold == fold), default=0)
+        for line in memory:
+            self.put(line)
+        # After a change of policy: what layers it does not have held joins the long summary.
+        gone = {layer for layer, cap in ((LEAF, policy.leaf_cap), (FACT, policy.facts_cap)) if not cap}
+        self.move([line for line in self.lines.values() if line.layer in gone])
+
+    def put(self, line: Line) -> None:
+        self.lines[line.id] = line
+        self.texts[normal(line.text)] = line.id
+
+    def add(self, line: Line) -> Line:
+        self.made += 1
+        sources = tuple(sorted(set(line.sources)))
+        line = replace(
+            line, id=f"{self.fold}.{self.made}", fold=self.fold, sources=sources, tokens=line_tokens(line.shown)
+        )
+        self.put(line)
+        return line
+
+    def remove(self, id: str) -> None:
+        line = self.lines.pop(id)
+        if self.texts.get(normal(line.text)) == id:
+            del self.texts[normal(line.text)]
+
+    def move(self, lines: Sequence[Line]) -> None:
+        """Lines become part of the long summary."""
+        for line in lines:
+            self.remove(line.id)
+        for line in lines:
+            self.add(replace(line, layer=LONG))
+
+    def layer_of(self, line: Line, other: str) -> str:
+        """Where a quotation goes: what people said that holds has a share of its own, where the policy has one."""
+        return FACT if line.own and line.standing >= STANDING and self.policy.facts_cap else other
+
+    def finished(self, memory: Sequence[Line]) -> Change:
+        policy = self.policy
+        for layer, cap in ((FACT, policy.facts_cap), (LONG, policy.summary_cap), (LEAF, policy.leaf_cap)):
+            if cap:
+                self._cap(layer, cap)
+        before = {line.id for line in memory}
+        lines = tuple(self.lines.values())
+        return Change(
+            tuple(line.id for line in memory if line.id not in self.lines),
+            tuple(line for line in lines if line.id not in before),
+            lines,
+        )
+
+    def _cap(self, layer: str, cap: int) -> None:
+        """Let the least telling lines of a layer go until it fits; a leaf is capped by itself."""
+        mine = [line for line in self.lines.values() if line.layer == layer]
+        folds = sorted({line.fold for line in mine}) if layer == LEAF else [0]
+        for fold in folds:
+            group = [line for line in mine if line.fold == fold] if layer == LEAF else mine
+            if not group or (block_tokens(group) <= cap and count(render(group)) <= cap):
+                continue
+            kept = choose(group, cap, standing_first=layer == FACT)
+            for line in group:
+                if line.id not in kept:
+                    self.remove(line.id)
+            if not kept:  # a single line longer than the cap is cut, not lost
+                self._cut(rank(group)[0], cap)
+
+    def _cut(self, line: Line, cap: int) -> None:
+        text = excerpt(line.text, max(8, cap - 16), " … ")
+        self.add(replace(line, text=text))
+
+
+class _Meeting:
+    """New quotations meeting the lines of memory, one by one."""
+
+    def __init__(self, draft: _Draft) -> None:
+        self.draft = draft
+        self.index = Index()
+        self.at: dict[int, str] = {}
+        for line in draft.lines.values():
+            self._know(line)
+
+    def _know(self, line: Line) -> None:
+        self.at[self.index.add(said_of(line))] = line.id
+
+    def take(self, candidate: Candidate) -> None:
+        draft, line = self.draft, quotation(candidate)
+        worth, standing = line.worth, line.standing
+        for at, effect in effects(said_of(line), self.index):
+            old = draft.lines[self.at[at]]
+            if effect is Effect.CONFLICTS:
+                continue
+            if effect is Effect.REPEATS:  # one line, which rests on both messages
+                draft.remove(old.id)
+                self.at[at] = draft.add(replace(old, sources=(*old.sources, *line.sources))).id
+                return
+            if effect is Effect.REPLACES:  # the new one is never the one that is lost
+                worth, standing = max(worth, old.worth), max(standing, old.standing)
+            draft.remove(old.id)
+            self.index.remove(at)
+        line = replace(line, worth=worth, standing=standing)
+        self._know(draft.add(replace(line, layer=draft.layer_of(line, LEAF if draft.policy.leaf_cap else LONG))))
+
+
+def said_of(line: Line) -> Said:
+    """A line as it is compared with others."""
+    return Said.of(line.text, line.role or "user", line.said_by or "user", newest([line]), line.said_at, line.kind)
