@@ -1,0 +1,104 @@
+"""Choosing lines under a cap of tokens: the best first, what says the same as a better one less. Pure, whole numbers only."""
+
+from __future__ import annotations
+
+import heapq
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+from infold.quoting.candidate import MOST, Candidate
+
+_WORD = re.compile(r"[^\W_]+")
+_CJK = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]")
+_ENDING = re.compile(r"(?<=\w{3})(?:ing|ed|es|s|ly|en|er|e|n)$")
+_STOP = frozenset(
+    "the a an and or of to in on at for with is are was were be been i you he she it they we his her their my your that this as by from not no do does did "
+    "have has had will would can could should what when where who how which about into than then there here so if but also more most some any all "
+    "der die das und oder ist ich du er sie es wir ein eine den dem mit von zu im in auf für nicht auch le la les de des du et un une je tu il elle est en au "
+    "que qui ne pas pour dans el los las y o es un una lo se no por con para os as um uma e eu não do da em".split()
+)
+_OVERHEAD = 4
+"""Tokens added to every line's count: many short lines are not better than a few whole ones."""
+_STANDING_FLOOR = 60
+"""Standing of what cannot stand: words of assistants and tools still have their worth."""
+
+
+def _root(value: int, degree: int) -> int:
+    """The whole part of a root."""
+    low, high = 0, 1
+    while high**degree <= value:
+        high *= 2
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if middle**degree <= value else (low, middle)
+    return low
+
+
+_WORTH = [_root(n**7 * 10**10, 10) for n in range(MOST + 1)]
+_STANDS = [_root(n**3 * 10**20, 10) for n in range(MOST + 1)]
+
+
+def rank(worth: int, standing: int) -> int:
+    """How much a line counts: worth^0.7 × standing^0.3, times a thousand."""
+    return _WORTH[worth] * _STANDS[max(standing, _STANDING_FLOOR)]
+
+
+def stems(text: str) -> frozenset[str]:
+    """The words that tell what a line is about, less their endings; of Chinese the pairs of signs."""
+    found: set[str] = set()
+    for word in _WORD.findall(text.lower()):
+        if _CJK.search(word):
+            found.update(word[at : at + 2] for at in range(max(1, len(word) - 1)))
+        elif word not in _STOP and (len(word) > 1 or word.isdigit()):
+            found.add(_ENDING.sub("", word[:24]))
+    return frozenset(found)
+
+
+def choose(lines: Sequence[Candidate], tokens: Sequence[int], cap: int, shown: Iterable[str] = ()) -> list[int]:
+    """Which lines to keep, in the order given, within `cap` tokens.
+
+    `tokens` says what each line costs; `shown` are stems (see `stems`) of what stands beside these lines anyway. Lines that
+    were kept earlier compete again: a line's rank does not depend on the lines beside it, only its novelty does.
+    """
+    about = [sorted(stems(line.text)) for line in lines]
+    often = Counter(word for words in about for word in words)
+    weight = {word: (len(lines) * 4 // count + 4).bit_length() for word, count in often.items()}
+    known = set(shown)
+    taken: list[int] = []
+    left = cap
+
+    def gain(at: int) -> int:
+        total = sum(weight[word] for word in about[at])
+        new = sum(weight[word] for word in about[at] if word not in known)
+        return rank(lines[at].worth, lines[at].standing) * (new * 3 + 1) // ((total * 3 + 1) * (tokens[at] + _OVERHEAD))
+
+    heap = [(-gain(at), _place(lines[at]), at) for at in range(len(lines)) if tokens[at] <= cap]
+    heapq.heapify(heap)
+    while heap and left > 0:
+        before, place, at = heapq.heappop(heap)
+        if tokens[at] > left:
+            continue
+        # Gains only fall: the best one that is up to date is the best.
+        now = -gain(at)
+        if heap and now > heap[0][0]:
+            if now < 0:
+                heapq.heappush(heap, (now, place, at))
+            continue
+        if now == 0 or any(_overlap(lines[at], lines[other]) for other in taken):
+            continue
+        taken.append(at)
+        known.update(about[at])
+        left -= tokens[at]
+    return sorted(taken)
+
+
+def _place(line: Candidate) -> tuple[int, int, int]:
+    last = line.places[-1]
+    return (last.seq, last.start, last.end)
+
+
+def _overlap(one: Candidate, two: Candidate) -> bool:
+    """Whether two lines quote the same words, headings and questions aside."""
+    a, b = one.places[-1], two.places[-1]
+    return a.seq == b.seq and a.start < b.end and b.start < a.end

@@ -1,0 +1,182 @@
+"""Candidates for memory from one message. Pure: the same whatever comes after it and however it is batched."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from infold.messages import Message
+from infold.quoting import dates, kinds
+from infold.quoting.candidate import Candidate, Place
+from infold.quoting.features import NOTHING, Seen, Setting, features, seen
+from infold.quoting.fields import fields
+from infold.quoting.scoring import Model, shipped
+from infold.quoting.sentences import Sentence, split
+
+REACH = 4
+"""How many messages before it bear on what a message is worth."""
+LONGEST = 300
+_EARLIEST = 120  # a cut leaves at least this much
+_SHORT = 140  # sentences up to this length may stand together
+_PAIR = 220
+_FRAGMENT = 40
+_QUESTION = 160
+_MARKS = ("; ", " – ", " — ", ": ", ", ", "；", "，", "、", " and ", " und ", " et ", " y ", " e ", " but ", " aber ")
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """Words that may become a candidate, with what is to be known of them."""
+
+    text: str
+    places: tuple[Place, ...]
+    words: Seen
+    setting: Setting
+
+
+def read(message: Message, before: Sequence[Message]) -> tuple[Candidate, ...]:
+    """The candidates of a message; `before` are the messages right before it, REACH at most."""
+    return read_with(shipped(), message, before)
+
+
+def read_with(model: Model, message: Message, before: Sequence[Message]) -> tuple[Candidate, ...]:
+    """`read` with another model."""
+    found = []
+    for draft in drafts(message, before[-REACH:]):
+        worth, standing = model.scores(features(draft.words, draft.setting))
+        found.append(
+            Candidate(
+                dates.dated(draft.text, message.created_at),
+                draft.places,
+                message.role,
+                message.name or message.role,
+                message.created_at,
+                kinds.kind_of(draft.text, message.role),
+                worth,
+                standing if message.role == "user" else 0,
+            )
+        )
+    return tuple(found)
+
+
+def drafts(message: Message, before: Sequence[Message]) -> list[Draft]:
+    """What may be quoted of a message, not scored yet."""
+    if message.role == "tool":
+        return _of_tool(message)
+    if message.role not in ("user", "assistant"):
+        return []
+    text = message.text
+    pieces = [piece for one in split(text) for piece in _cut(text, one)]
+    if not pieces:
+        return []
+    reply_to, question = _question(message, before)
+    base = Setting(
+        message.role,
+        message.name is not None,
+        of=len(pieces),
+        length=len(text),
+        reply_to=reply_to,
+        reply_role=_speaker(message, before),
+    )
+    words = [seen(_folded(text[one.start : one.end])) for one, _, _ in pieces]
+    found: list[Draft] = []
+    for at, (one, lead, tail) in enumerate(pieces):
+        setting = replace(
+            base,
+            at=at,
+            item=one.item,
+            heading=one.heading is not None,
+            before=words[at - 1] if at else NOTHING,
+            after=words[at + 1] if at + 1 < len(words) else NOTHING,
+        )
+        place = Place(message.seq, one.start, one.end)
+        said = f"{'… ' if lead else ''}{words[at].text}{'…' if tail else ''}"
+        if one.heading:
+            head = _folded(text[slice(*one.heading)])
+            colon = "" if head.endswith((":", "：")) else ":"
+            places = (Place(message.seq, *one.heading), place)
+            found.append(Draft(f"{head}{colon} {said}", places, words[at], setting))
+            continue
+        if at == 0 and question and len(said) <= _FRAGMENT and not words[at].asks:
+            joined = f"{question[0]} {said}"
+            found.append(Draft(joined, (question[1], place), seen(joined), replace(setting, answers=True)))
+            continue
+        found.append(Draft(said, (place,), words[at], setting))
+        if at + 1 < len(pieces) and _go_together(one, pieces[at + 1][0]) and not (lead or tail or pieces[at + 1][2]):
+            end = pieces[at + 1][0].end
+            joined = _folded(text[one.start : end])
+            after = words[at + 2] if at + 2 < len(words) else NOTHING
+            pair = replace(setting, pair=True, after=after)
+            found.append(Draft(joined, (Place(message.seq, one.start, end),), seen(joined), pair))
+    return found
+
+
+def _of_tool(message: Message) -> list[Draft]:
+    """Fields of a result."""
+    text = message.text
+    found = fields(text)
+    return [
+        Draft(
+            one.text,
+            (Place(message.seq, one.start, one.end),),
+            seen(one.text),
+            Setting("tool", at=at, of=len(found), length=len(text)),
+        )
+        for at, one in enumerate(found)
+    ]
+
+
+def _folded(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _go_together(one: Sentence, two: Sentence) -> bool:
+    """Whether two sentences are short and stand side by side."""
+    return (
+        not (one.item or two.item)
+        and two.start - one.end <= 2
+        and one.end - one.start <= _SHORT
+        and two.end - two.start <= _SHORT
+        and two.end - one.start <= _PAIR
+    )
+
+
+def _cut(text: str, one: Sentence) -> Iterator[tuple[Sentence, bool, bool]]:
+    """A sentence in parts of at most LONGEST characters, with whether something was cut off before and after each."""
+    start = one.start
+    while one.end - start > LONGEST:
+        window = text[start : start + LONGEST]
+        at = max(window.rfind(mark, _EARLIEST) + len(mark.rstrip()) * (not mark[1:2].isalpha()) for mark in _MARKS)
+        if at < _EARLIEST:
+            at = window.rfind(" ", _EARLIEST)
+        end = start + (at if at >= _EARLIEST else LONGEST)
+        yield replace(one, start=start, end=len(text[:end].rstrip())), start > one.start, True
+        start = end + len(text[end : one.end]) - len(text[end : one.end].lstrip())
+    yield replace(one, start=start), start > one.start, False
+
+
+def _speaker(message: Message, before: Sequence[Message]) -> str:
+    """Who spoke right before: the same person, another one, an assistant, a tool."""
+    if not before:
+        return ""
+    last = before[-1]
+    return "same" if (last.role, last.name) == (message.role, message.name) else "other" if last.role == "user" else last.role
+
+
+def _question(message: Message, before: Sequence[Message]) -> tuple[Seen, tuple[str, Place] | None]:
+    """The last sentence that somebody else said right before, and the same as a question to quote."""
+    for last in reversed(before):
+        if last.role not in ("user", "assistant") or not last.text.strip():
+            continue
+        if (last.role, last.name) == (message.role, message.name):
+            break
+        text = last.text
+        parts = split(text)
+        if not parts:
+            break
+        one = parts[-1]
+        words = seen(_folded(text[one.start : one.end])[:LONGEST])
+        if words.asks and one.end - one.start <= _QUESTION:
+            return words, (words.text, Place(last.seq, one.start, one.end))
+        return words, None
+    return NOTHING, None

@@ -1,0 +1,250 @@
+"""Train the two scores of a sentence: `python -m training.quoting`. Deterministic, about a minute.
+
+The material: `training/data/` holds 24 chats of our own, six of tau-bench, what a careful reader of them would want known
+(`key-facts.jsonl`) and every sentence of ours that holds until it is taken back (`standing.jsonl`). Both models are logistic
+regressions over the features of `infold.quoting.features`, rounded to whole numbers. `train(leave_out=…)` trains without some
+chats: figures count only on chats that were left out.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import re
+from bisect import bisect_left
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_matrix
+from sklearn.linear_model import LogisticRegression
+
+from infold.messages import Message, milliseconds
+from infold.quoting.candidate import MOST
+from infold.quoting.features import features
+from infold.quoting.reading import REACH, Draft, drafts
+from infold.quoting.scoring import STANDING, WORTH, Model, from_json
+
+HERE = Path(__file__).parent
+DATA = HERE / "data"
+DEMO = HERE.parent / "src" / "infold" / "demo" / "conversation.jsonl"
+TARGET = HERE.parent / "src" / "infold" / "quoting" / "weights.json.gz"
+UNIT = 100
+"""A weight of 1 in whole numbers."""
+MARK, OUTDATED = 0.4, 0.12
+"""What a standing sentence is worth that no key fact rests on; and one that holds no more."""
+STRENGTH = {WORTH: 0.05, STANDING: 0.08}
+FOLDS = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """One candidate, its features, and what it should score."""
+
+    chat: str
+    draft: Draft
+    features: tuple[str, ...]
+    facts: tuple[str, ...]
+    """Key facts its line holds."""
+    read: bool
+    """Whether a reader noted key facts of this part of the chat."""
+    stands: float
+    """1 for a standing sentence, 0.5 for one that is not sure, else 0."""
+    outdated: bool
+
+    @property
+    def worth(self) -> float:
+        """The aim of the first score."""
+        return 1.0 if self.facts else 0.0 if not self.stands else OUTDATED if self.outdated else MARK
+
+    @property
+    def user(self) -> bool:
+        return self.draft.setting.role == "user"
+
+
+def rows(name: str) -> list[dict[str, Any]]:
+    """The rows of a file of gold data."""
+    return [json.loads(line) for line in (DATA / name).read_text("utf-8").splitlines() if line.strip()]
+
+
+def chats() -> dict[str, list[Message]]:
+    """Every chat to train on, by name."""
+    found = {f"own:{path.stem}": json.loads(path.read_text("utf-8"))["messages"] for path in sorted((DATA / "own").glob("*.json"))}
+    found["demo"] = [json.loads(line) for line in DEMO.read_text("utf-8").splitlines()]
+    for key, chat in json.loads((DATA / "tau-airline.json").read_text("utf-8")).items():
+        found[f"tau:{key}"] = chat["messages"]
+    return {name: messages(chat) for name, chat in found.items()}
+
+
+def messages(raw: Sequence[Mapping[str, Any]]) -> list[Message]:
+    """Messages as they stand in a ledger, system messages left out."""
+    found = []
+    for one in (one for one in raw if one["role"] != "system"):
+        content = one.get("content")
+        when = milliseconds(one["created_at"]) if one.get("created_at") else 0
+        name = re.sub(r"\W+", "_", one["name"])[:60] if one.get("name") else None
+        found.append(Message(one["role"], content, name, tuple(one.get("tool_calls") or ()), one.get("tool_call_id"), seq=len(found) + 1, created_at=when))
+    return found
+
+
+def line_of(role: str, name: str | None, text: str) -> str:
+    """A line of memory as it is shown."""
+    who = {"assistant": "Assistant", "tool": "Tool"}.get(role, name)
+    return f"- {who}: {text}" if who else f"- {text}"
+
+
+def holds(fact: Mapping[str, Any], line: str) -> bool:
+    """Whether a line holds a key fact."""
+    return all(re.search(p, line, re.I) for p in fact["find"]) and not any(re.search(p, line, re.I) for p in fact["not"] or ())
+
+
+@cache
+def examples() -> tuple[Example, ...]:
+    """Every candidate of every chat."""
+    facts = defaultdict(list)
+    for fact in rows("key-facts.jsonl"):
+        facts[fact["chat"]].append(fact)
+    marks = defaultdict(list)
+    for mark in rows("standing.jsonl"):
+        marks[mark["chat"], mark["seq"]].append(mark)
+    return tuple(one for name, chat in chats().items() for one in _of_chat(name, chat, facts[name], marks))
+
+
+def _of_chat(name: str, chat: list[Message], facts: list[dict[str, Any]], marks: Mapping[tuple[str, int], list[dict[str, Any]]]) -> Iterator[Example]:
+    upto = facts[0]["upto"] if facts else 0
+    for at, message in enumerate(chat):
+        for draft in drafts(message, chat[max(0, at - REACH) : at]):
+            line = line_of(message.role, message.name, draft.text)
+            read = message.seq <= upto
+            held = tuple(fact["id"] for fact in facts if read and holds(fact, line))
+            stands, outdated = _standing(draft, marks[name, message.seq]) if message.role == "user" else (0.0, False)
+            if read or (not upto and message.role == "user" and not name.startswith("tau")):
+                yield Example(name, draft, tuple(features(draft.words, draft.setting)), held, read, stands, outdated)
+
+
+def _standing(draft: Draft, marks: Sequence[Mapping[str, Any]]) -> tuple[float, bool]:
+    """Whether most of a candidate's words are marked as standing, and whether they were taken back."""
+    place = draft.places[-1]
+    sure = unsure = 0
+    outdated = False
+    for mark in marks:
+        shared = min(place.end, mark["end"]) - max(place.start, mark["start"])
+        if shared > 0:
+            sure += shared * mark["sure"]
+            unsure += shared
+            outdated = outdated or mark["changed"] is not None
+    whole = place.end - place.start
+    return (1.0 if 2 * sure >= whole else 0.5 if 2 * unsure >= whole else 0.0), outdated
+
+
+Fit = tuple[dict[str, int], float]
+
+
+def fit(data: Sequence[Example], name: str) -> dict[str, float]:
+    """Weights of one score by feature; "" is the bias."""
+    kept = [one for one in data if name == WORTH or one.user]
+    spread = defaultdict(set)
+    often: Counter[str] = Counter()
+    for one in kept:
+        often.update(one.features)
+        for feature in one.features:
+            spread[feature].add(one.chat)
+    known = sorted(f for f, n in often.items() if n >= 3 and len(spread[f]) >= 2)
+    at = {f: n for n, f in enumerate(known)}
+    cells = [[at[f] for f in one.features if f in at] for one in kept]
+    ends = np.cumsum([0, *map(len, cells)])
+    matrix = csr_matrix((np.ones(ends[-1]), np.concatenate([np.array(c, dtype=int) for c in cells]), ends), shape=(len(kept), len(known)))
+    aim = np.array([one.worth if name == WORTH else (0.6 if one.stands == 0.5 else one.stands) for one in kept])
+    # A soft aim is the same sentence twice, with two weights.
+    x = matrix
+    from scipy.sparse import vstack
+
+    model = LogisticRegression(C=STRENGTH[name], solver="liblinear", tol=1e-5, max_iter=300, random_state=1)
+    model.fit(vstack([x, x]), np.r_[np.ones(len(kept)), np.zeros(len(kept))], sample_weight=np.r_[aim, 1 - aim])
+    found = {feature: float(w) for feature, w in zip(known, model.coef_[0], strict=True)}
+    found[""] = float(model.intercept_[0])
+    return found
+
+
+def rounded(worth: Mapping[str, float], standing: Mapping[str, float], curves: Mapping[str, Any]) -> dict[str, Any]:
+    """What the weights file holds."""
+    names = sorted((worth.keys() | standing.keys()) - {""})
+    both = {n: [round(worth.get(n, 0) * UNIT), round(standing.get(n, 0) * UNIT)] for n in names}
+    return {
+        "about": "weights of the features of a sentence, hundredths: [worth, standing]; written by python -m training.quoting",
+        "bias": [round(worth[""] * UNIT), round(standing[""] * UNIT)],
+        "curves": dict(curves),
+        "weights": {n: w for n, w in both.items() if any(w)},
+    }
+
+
+_FLAT = {WORTH: [[-1000, 0], [1000, MOST]], STANDING: [[-1000, 0], [1000, MOST]]}
+
+
+def train(leave_out: Collection[str] = (), curves: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """The weights file's content, trained without some chats. Without curves they are worked out by leaving chats out."""
+    data = [one for one in examples() if one.chat not in leave_out]
+    found = rounded(fit(data, WORTH), fit(data, STANDING), _FLAT)
+    found["curves"] = dict(curves or calibrated(data))
+    return found
+
+
+def folds(data: Sequence[Example]) -> list[set[str]]:
+    """The chats in groups to leave out together."""
+    names = sorted({one.chat for one in data})
+    return [set(names[n::FOLDS]) for n in range(FOLDS)]
+
+
+def left_out(data: Sequence[Example]) -> list[tuple[int, int]]:
+    """The sums of every example by models that did not see its chat."""
+    sums: list[tuple[int, int]] = [(0, 0)] * len(data)
+    for group in folds(data):
+        rest = [one for one in data if one.chat not in group]
+        model = from_json(rounded(fit(rest, WORTH), fit(rest, STANDING), _FLAT))
+        for at, one in enumerate(data):
+            if one.chat in group:
+                sums[at] = model.sums(one.features)
+    return sums
+
+
+def calibrated(data: Sequence[Example]) -> dict[str, list[list[int]]]:
+    """Curves from sums to scores: worth as a chance, standing by precision on chats left out."""
+    return curves_of(data, left_out(data))
+
+
+TIERS = ((900, 0.90), (800, 0.80), (700, 0.70))
+
+
+def curves_of(data: Sequence[Example], sums: Sequence[tuple[int, int]]) -> dict[str, list[list[int]]]:
+    """The curves for sums that were worked out on chats left out."""
+    logistic = [[x, round(MOST / (1 + 2.718281828 ** (-x / UNIT)))] for x in range(-700, 701, 50)]
+    ranked = sorted(((two, one.stands == 1.0) for one, (_, two) in zip(data, sums, strict=True) if one.user and not one.draft.setting.pair), reverse=True)
+    points: dict[int, int] = {}
+    right, places = 0, {}
+    for n, (score, good) in enumerate(ranked, 1):
+        right += good
+        for tier, precision in TIERS:
+            if n >= 20 and right >= precision * n:
+                places[tier] = score
+    knots = [[ranked[-1][0] - 1, 0]]
+    for tier, _ in reversed(TIERS):
+        if tier in places and places[tier] > knots[-1][0]:
+            knots.append([places[tier], tier])
+    knots.append([max(ranked[0][0], knots[-1][0]) + 1, MOST])
+    return {WORTH: logistic, STANDING: knots}
+
+
+def write(found: Mapping[str, Any], path: Path = TARGET) -> None:
+    """The weights file, one feature a line."""
+    weights = ",\n".join(f"{json.dumps(n, ensure_ascii=False)}: {json.dumps(w)}" for n, w in found["weights"].items())
+    rest = json.dumps({k: v for k, v in found.items() if k != "weights"}, ensure_ascii=False)
+    text = f'{rest[:-1]},\n"weights": {{\n{weights}\n}}}}\n'
+    path.write_bytes(gzip.compress(text.encode(), 9, mtime=0))
+
+
+if __name__ == "__main__":
+    write(train())
