@@ -19,8 +19,7 @@ _HOMES = {
     "MemoryState": "reports",
     "Context": "context",
     "Message": "messages",
-    "Item": "items",
-    "Fact": "facts.statements",
+    "Line": "lines.line",
     "Entity": "entities.model",
     "Hit": "recall.hits",
     "Event": "ledger.rows",
@@ -91,10 +90,9 @@ if TYPE_CHECKING:
     from infold.errors import ReadOnlyDatabaseError as ReadOnlyDatabaseError
     from infold.errors import SummarizerError as SummarizerError
     from infold.errors import UnknownPresetError as UnknownPresetError
-    from infold.facts.statements import Fact as Fact
     from infold.folding.text import summarize_memory as summarize_memory
     from infold.forgetting import Receipt as Receipt
-    from infold.items import Item as Item
+    from infold.lines.line import Line as Line
     from infold.ledger.rows import Event as Event
     from infold.memory import ChatInfo as ChatInfo
     from infold.memory import Memory as Memory

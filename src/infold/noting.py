@@ -14,7 +14,8 @@ from infold.lines.merging import quotation
 from infold.marks import REMOVED, UNREADABLE
 from infold.messages import Message
 from infold.quoting.candidate import Candidate
-from infold.quoting.reading import REACH, read_all
+from infold.quoting.history import read_all
+from infold.quoting.reading import REACH
 
 BATCH = 256
 """Messages that are read at once where an earlier version left them unread."""

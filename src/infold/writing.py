@@ -20,7 +20,8 @@ from infold.messages import Message
 from infold.models.errors import BadAnswerError, TooLargeError, TransportError
 from infold.policy import Policy
 from infold.quoting.candidate import Candidate
-from infold.quoting.reading import REACH, read_all
+from infold.quoting.history import read_all
+from infold.quoting.reading import REACH
 from infold.tokens import count
 from infold.units import unit_slices
 

@@ -13,7 +13,7 @@ from infold.lines.rendering import block_tokens, parse, render
 from infold.messages import Message
 from infold.messages import parse as parse_message
 from infold.presets import ROLLING
-from infold.quoting.reading import read_all
+from infold.quoting.history import read_all
 
 _MOST_SOURCES = 3
 

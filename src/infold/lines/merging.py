@@ -11,8 +11,9 @@ from infold.lines.kinds import PINNED
 from infold.lines.line import (
     FACT, LEAF, LONG, MOST, QUOTATION, STANDING, Line, line_tokens, newest, normal, section_of,
 )  # fmt: skip
-from infold.lines.rendering import block_tokens, render
-from infold.quoting.choosing import choose
+from infold.lines.rendering import block_tokens, heading_tokens, render
+from infold.quoting.choosing import choose, stems
+from infold.quoting.health import is_vital
 from infold.quoting.replacing import Effect, Index, Said, effects
 from infold.quoting.dates import undated
 from infold.tokens import count, excerpt
@@ -197,18 +198,34 @@ class _Draft:
         folds = sorted({line.fold for line in mine}) if layer == LEAF else [0]
         for fold in folds:
             group = [line for line in mine if line.fold == fold] if layer == LEAF else mine
-            if not group or (block_tokens(group) <= cap and count(render(group)) <= cap):
-                continue
-            kept = choose(group, cap, standing_first=layer == FACT)
+            kept = _best(group, cap)
             for line in group:
                 if line.id not in kept:
                     self.remove(line.id)
-            if not kept:  # a single line longer than the cap is cut, not lost
-                self._cut(rank(group)[0], cap)
+            if group and not kept:  # a single line longer than the cap is cut, not lost
+                line = rank(group)[0]
+                self.add(replace(line, text=excerpt(line.text, max(8, cap - 16), " … ")))
 
-    def _cut(self, line: Line, cap: int) -> None:
-        text = excerpt(line.text, max(8, cap - 16), " … ")
-        self.add(replace(line, text=text))
+
+def _best(group: Sequence[Line], cap: int) -> set[str]:
+    """The lines that stay within a cap: what was written on purpose, then the quotations that tell most."""
+    written = rank([line for line in group if not line.quoted])
+    while written and count(render(written)) > cap:
+        written.pop()
+    quoted = [line for line in group if line.quoted]
+    headings = {line.section for line in quoted}
+    room = cap - block_tokens(written) - sum(heading_tokens(section, True) for section in headings)
+    first = [line for line in quoted if is_vital(line.text) and line.own]
+    kept = [*written]
+    for some in (first, [line for line in quoted if line not in first]):
+        tokens = [line.tokens for line in some]
+        known = {stem for line in kept for stem in stems(line.text)}
+        kept += [some[at] for at in choose(some, tokens, room, known)]
+        room = cap - block_tokens(kept)
+    kept = rank(kept)
+    while kept and count(render(kept)) > cap:  # headings and marks take more than was thought
+        kept.pop()
+    return {line.id for line in kept}
 
 
 class _Meeting:

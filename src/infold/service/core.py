@@ -18,11 +18,11 @@ from starlette.responses import Response
 
 from infold.chat import Chat
 from infold.errors import NotFoundError
-from infold.folding.extractive import extract
 from infold.ledger.addresses import is_postgres
 from infold.ledger.rows import Event
 from infold.memory import Memory
 from infold.messages import parse
+from infold.quoting.reading import read
 from infold.service.breaker import Breaker
 from infold.service.feed import Feed
 from infold.service.keys import Keyring, Principal
@@ -100,7 +100,7 @@ class Service:
 
     def _warm_up(self) -> None:
         """Load what the first requests would wait for; without the embedder, recall says what is wrong."""
-        extract(parse({"role": "user", "content": "I prefer tea."}))
+        read(parse({"role": "user", "content": "I prefer tea."}), ())
         with suppress(Exception):
             self.memory.recaller.embedder.near(["first"])
         # What is loaded stays, and is not looked through again: that takes tens of milliseconds, in the middle of a request.
