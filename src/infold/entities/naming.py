@@ -148,7 +148,7 @@ def _opens(word: str) -> bool:
 
 
 def _nameable(word: str) -> bool:
-    low = word.lower()
+    low = word.lower().partition("'")[0]
     return low not in MONTHS and low not in WEEKDAYS and low not in ("user", "assistant", "i", "yum", "collins", "db")
 
 
