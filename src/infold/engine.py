@@ -11,7 +11,7 @@ from infold.assembly import assemble
 from infold.context import Context, View, check_budget
 from infold.entities import Entities, Entity
 from infold.errors import NotFoundError
-from infold.items import Item
+from infold.lines.line import Line
 from infold.messages import Message
 from infold.presets import Settings, preset
 from infold.units import turns
@@ -93,7 +93,7 @@ def select_hot_turns(messages: Sequence[Message], limit: int) -> list[Message]:
     return list(messages[complete[-limit].first :]) if limit else []
 
 
-def select_warm_summaries(items: Sequence[Item]) -> tuple[Item, ...]:
+def select_warm_summaries(items: Sequence[Line]) -> tuple[Line, ...]:
     """The latest summary of a chat: all lines of its memory."""
     return tuple(items)
 
@@ -108,7 +108,7 @@ def select_related_entities(entities: Iterable[Entity], query: str, limit: int) 
 def enforce_budget(
     view: View,
     hot: Sequence[Message],
-    summary: Sequence[Item],
+    summary: Sequence[Line],
     related: Sequence[tuple[str, str]],
     query: str,
     max_tokens: int,

@@ -25,7 +25,7 @@ from infold.cli.options import (
 )
 from infold.cli.output import console, day, fail, moment, print_json, working
 from infold.entities import KINDS, STATUSES, Entity
-from infold.facts import Fact
+from infold.lines.line import Line
 from infold.user import User
 
 _STYLE = {"superseded": "dim", "conflicting": "yellow", "done": "dim", "dropped": "dim"}
@@ -53,19 +53,18 @@ def facts(
         return
     table = Table("status", "kind", "fact", "since", "until", "source")
     for fact in found:
-        last = fact.sources[-1]
         more = f" + {len(fact.sources) - 1}" if len(fact.sources) > 1 else ""
-        place = f"{last.chat} {last.seq}" if user else f"{last.seq}"
-        cells = (fact.status, fact.kind, fact.text, day(fact.valid_from), day(fact.valid_to), place + more)
+        last = max(fact.sources, default=0)
+        place = f"{fact.chat} {last}" if user else f"{last}"
+        cells = (fact.status, fact.kind, fact.shown, day(fact.said_at), day(fact.valid_to), place + more)
         table.add_row(*map(Text, cells), style=_STYLE.get(fact.status))
     console.print(table)
-    console.print(Text("source: position of the message in its chat; --json has ids and quotes", style="dim"))
+    console.print(Text("source: position of the message in its chat; --json has ids and places", style="dim"))
 
 
-def _fact(fact: Fact) -> dict[str, Any]:
-    sources = [{**asdict(saying), "at": moment(saying.at)} for saying in fact.sources]
+def _fact(fact: Line) -> dict[str, Any]:
     until = None if fact.valid_to is None else moment(fact.valid_to)
-    return {**asdict(fact), "sources": sources, "valid_from": moment(fact.valid_from), "valid_to": until}
+    return {**asdict(fact), "said_at": moment(fact.said_at), "valid_to": until}
 
 
 class _Listing(TyperGroup):

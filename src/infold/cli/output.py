@@ -11,7 +11,8 @@ from rich.console import Console
 from rich.status import Status
 from rich.text import Text
 
-from infold.items import HEADINGS, Item, by_section
+from infold.lines.line import Line
+from infold.lines.rendering import by_section, heading, is_quoted
 
 console = Console(highlight=False)
 errors = Console(stderr=True, highlight=False)
@@ -30,15 +31,15 @@ def print_json(value: Any) -> None:
     sys.stdout.write(json.dumps(value, ensure_ascii=False, indent=2) + "\n")
 
 
-def memory_text(items: tuple[Item, ...]) -> Text:
+def memory_text(lines: tuple[Line, ...]) -> Text:
     """Memory as headings and bullets, each line with the numbers of the messages it comes from."""
     text = Text()
-    for section, group in by_section(items):
-        text.append(HEADINGS[section] + "\n", "bold cyan")
-        for item in group:
-            text.append("  • " + item.text)
-            if item.sources:
-                shown = ", ".join(str(seq) for seq in item.sources[:4]) + (" …" if len(item.sources) > 4 else "")
+    for section, group in by_section(lines):
+        text.append(heading(section, is_quoted(group)) + "\n", "bold cyan")
+        for line in group:
+            text.append("  • " + line.shown)
+            if line.sources:
+                shown = ", ".join(str(seq) for seq in line.sources[:4]) + (" …" if len(line.sources) > 4 else "")
                 text.append(f"  [{shown}]", "dim")
             text.append("\n")
     text.rstrip()

@@ -6,7 +6,7 @@ import functools
 from dataclasses import dataclass
 from hashlib import blake2b
 
-from infold.items import normal
+from infold.lines.line import normal
 
 KINDS = ("task", "goal", "problem", "person", "project", "file")
 STATUSES = ("open", "done", "dropped")

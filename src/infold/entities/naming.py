@@ -6,9 +6,8 @@ import re
 import unicodedata
 
 from infold.folding.calendar import MONTHS, WEEKDAYS
-from infold.folding.given import EITHER, GIVEN
 from infold.folding.names import identifiers
-from infold.folding.proper import ordinary, plain
+from infold.folding.proper import given, ordinary, plain
 
 MOST = 8
 """Most people, and most files, of one message."""
@@ -30,6 +29,15 @@ _RELATIVES = (
     "|schwester|bruder|mutter|vater|frau|mann|freund|freundin|chef|chefin|kollege|kollegin|tochter|sohn|onkel|tante|nachbar|nachbarin"
     "|sœur|soeur|frère|mère|père|femme|mari|ami|amie|collègue|fille|fils|patron|hermana|hermano|madre|padre|esposa|marido|amiga|amigo"
     "|jefe|jefa|hija|hijo|prima|primo"
+)
+# As often something else (a word, a city, a country, a product): a person only where somebody speaks, or is spoken to.
+_EITHER = frozenset(
+    "aria art austin bella bill brad brooke carol carter charlie charlotte chase chelsea christian claude cole daisy "
+    "dakota dallas dawn dean drew eve faith flora florence frances frank gene gloria grace grant hope hunter "
+    "iris ivy jack jade jasmine jay jordan joy juan julia kent lee lily logan lou luna madison marco mark "
+    "mason max maya melody mercedes nelson noel nova olive oscar parker pat pearl pepper ray reed regina "
+    "rich rob robin rod roman rose ruby rusty santiago sierra sky skyler sofia sue summer sydney taylor tyler venus "
+    "victor victoria viola violet wade ward will winter".split()
 )
 # Behind a word for a relation or a title, any name is a person's.
 _RELATED = re.compile(
@@ -95,7 +103,7 @@ def people(sentence: str) -> list[str]:
 def _may_open(run: str, after: str) -> bool:
     """Whether the first words of a sentence may be a name; most are one ordinary word."""
     low = plain(run)
-    return " " in run or low in GIVEN or low in EITHER or "'" in low or after.startswith((",", " is", " who"))
+    return " " in run or low in given() or low in _EITHER or "'" in low or after.startswith((",", " is", " who"))
 
 
 def _person(sentence: str, start: int, run: str) -> list[str]:
@@ -105,7 +113,7 @@ def _person(sentence: str, start: int, run: str) -> list[str]:
     titled = False
     while words and (
         words[0].lower() in _TITLES
-        or (plain(words[0]) not in GIVEN and words[0].lower() not in EITHER and _opens(words[0]))
+        or (plain(words[0]) not in given() and words[0].lower() not in _EITHER and _opens(words[0]))
     ):
         titled = titled or words[0].lower() in _TITLES
         start += len(words.pop(0)) + 1
@@ -119,9 +127,9 @@ def _person(sentence: str, start: int, run: str) -> list[str]:
     name, first = " ".join(words), plain(words[0])
     if titled or _TITLED.search(before):
         return [name]
-    if _RELATED.search(before) and (first in GIVEN or first in EITHER or not ordinary(words[0])):
+    if _RELATED.search(before) and (first in given() or first in _EITHER or not ordinary(words[0])):
         return [name]
-    if first not in GIVEN and first not in EITHER:
+    if first not in given() and first not in _EITHER:
         return [name] if _APPOSED.match(after) and not ordinary(words[0]) else []
     if _APPOSED.match(after) or _ADDRESSED.search(before):
         return [name]
@@ -129,7 +137,7 @@ def _person(sentence: str, start: int, run: str) -> list[str]:
         return []
     if _SPEAKS.match(after):
         return [name]
-    if first in EITHER:
+    if first in _EITHER:
         return []
     return [name] if _BESIDE.search(before) or _ACTS.match(after) else []
 
@@ -140,13 +148,13 @@ def _opens(word: str) -> bool:
 
 
 def _nameable(word: str) -> bool:
-    low = word.lower()
+    low = word.lower().partition("'")[0]
     return low not in MONTHS and low not in WEEKDAYS and low not in ("user", "assistant", "i", "yum", "collins", "db")
 
 
 def is_given(name: str) -> bool:
     """Whether a name begins with a given name that is hardly anything else."""
-    return plain(name.split(" ", 1)[0]) in GIVEN
+    return plain(name.split(" ", 1)[0]) in given()
 
 
 # ---------------------------------------------------------------- projects

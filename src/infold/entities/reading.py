@@ -2,64 +2,27 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import date
 
+from infold.entities.due import due_in
 from infold.entities.model import Mention
 from infold.entities.naming import MOST, files, is_given, people, projects
-from infold.entities.states import broken, denied, done, dropped, over, pending
-from infold.folding.dates import resolve as dated
-from infold.folding.extractive import TOOL_CHARS, plain_sentences
-from infold.folding.likeness import GENERIC, words
-from infold.folding.once import Once
-from infold.folding.telling import tell
-from infold.items import Candidate
+from infold.entities.states import broken, denied, done, dropped
+from infold.entities.tasks import goal_in, task_in
+from infold.folding.likeness import words
 from infold.marks import without_own
 from infold.messages import Message
+from infold.quoting.candidate import Candidate
+from infold.quoting.sentences import sentences
 
 _LONGEST = 160  # characters of a name
+_MOST_READ = 600  # characters of a sentence
 _LISTING = 5  # a tool or a system prompt that names more files than this lists them
-
-# ---------------------------------------------------------------- tasks and goals
-
-_LISTED = re.compile(r"^(?:to-?do|to do|task|action item|next step)s?\s*[:–-]\s*", re.IGNORECASE)
-_MUST = re.compile(
-    r"\b(?:will|shall|needs? to|has to|have to|had to|must|should|ought to|promised|owes?|going to|remind|forget to|supposed to|'ll|plans? to|agreed to|tiene que|muss)\b"
-)
-_CHORE = re.compile(
-    r"(?:ask|call|e-?mail|text|check|find out|clarify|confirm|talk|speak|look|figure out)\b", re.IGNORECASE
-)
-_REMIND = re.compile(
-    r"^(?:(?:please|can|could|Assistant|will)\s+)*(?:remind (?P<whom>User|Assistant|[A-Z][\w'-]+)(?: again)?(?: (?:on|at|by) [^,]{0,24}?)? (?:to|about|that)"
-    r"|(?:don't|do not|never) (?:let User )?forget (?:to|about)|make sure (?:to|that)|remember to)\s+",
-    re.IGNORECASE,
-)
-_WHO = re.compile(
-    r"^(?P<who>User|Assistant|We|[A-Z][\w'’.-]*(?: [A-Z][\w'’-]*)?|(?:The |Our |User's )?[\w' -]{0,30}?)"
-    r" ?(?:still |also |then |now |really |definitely |just )*(?:'ll|will|shall|needs? to|ha(?:s|ve) to|'ve got to|has got to|must|should|ought to|is going to|are going to|'re going to|is supposed to"
-    r"|plans to|is planning to|promised to|agreed to|is to|tiene que|muss|doit|dois)"
-    r" (?:still |also |then |now |definitely |just |finally )*(?!be |have |not\b)"
-)
-_PROMISED = re.compile(
-    r"^(?P<who>User|Assistant|[A-Z][\w'’-]*) (?:has )?promised (?:(?P<whom>[A-Z]\S*|\w+) )?that (?:User|he|she|they|I) (?:will|would) "
-)
-_AIM = re.compile(
-    r"^(?:(?:User|We|Our team|The team)(?:'s|'re| is| are)? ?(?:really |also |now |still )?(?:(?:wants?|hopes?|aims?|plans?|intends?|dreams?|wish(?:es)?|trying|hoping|planning|aiming|working|determined|saving|would like|'d like|would love|'d love|is trying|strives?|tr(?:y|ies))"
-    r" (?:to|of|towards?) )|(?:User's|Our|My|The|Main|Long-term|Overall)? ?(?:\w+ ){0,2}(?:goal|aim|dream|objective|ambition|target|resolution|plan|mission)(?: for [\w ]{2,20}?)? (?:is|was|remains)(?: now)? (?:to )?|Goal: ?(?:to )?)",
-    re.IGNORECASE,
-)
-_DAY = r"(?:(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun) )?(?P<{0}>\d{{4}}-\d{{2}}-\d{{2}})"
-_DUE = re.compile(
-    rf"\b(?:by|due(?: on| by| date)?|before|until|till|deadline(?: is|:)?|no later than|on)[ :]+(?:the )?{_DAY.format('day')}",
-    re.IGNORECASE,
-)
-_ANY_DAY = re.compile(_DAY.format("day"))
-_DUE_THERE = re.compile(
-    rf"[\s,;:(–-]*(?:\b(?:and )?(?:is |it's |it is )?(?:by|due(?: on| by| date)?|before|until|till|deadline(?: is|:)?|no later than|on|latest|at the latest)[ :]+)?(?:the )?{_DAY.format('day')}(?: at the latest)?\)?",
-    re.IGNORECASE,
-)
+_TOOL_CHARS = 4000  # characters of a tool's result or a system prompt that are looked through
+_STANDING = frozenset(["rule", "preference", "who"])
+# Kinds of an assistant's sentences that may name what the user has to do with: the rest is talk about the world.
+_NAMING = frozenset(["open", "decision", "state", "artifact"])
 
 
 @dataclass(slots=True)
@@ -67,27 +30,20 @@ class _Part:
     """What one sentence says: its mentions, which are linked with each other."""
 
     said: str
-    sure: bool
-    """Whether its names are of somebody or something the user has to do with."""
+    kind: str
+    """Of the candidate it is in; empty where it is in none."""
     found: list[Mention] = field(default_factory=list)
 
 
 def read(message: Message, candidates: Sequence[Candidate], chat: str) -> list[Mention]:
-    """What a message says about entities, one mention of each; `candidates` is what `extract` gives for it.
+    """What a message says about entities, one mention of each; `candidates` are those that were read from it.
 
-    Tools and system prompts name files, nothing else. The assistant's sentences count where they gave a candidate: the
-    rest is talk about the world. What says only that something is over is of no kind, and `resolve` finds what it is about.
+    Tasks and goals come from candidates of the kinds open and goal; a day that is due makes a task, too. Problems are the
+    user's. Tools and system prompts name files, nothing else. What says only that something is over is of no kind, and
+    `resolve` finds what it is about.
     """
-
-    def make() -> tuple[Mention, ...]:
-        reader = _Reader(message, chat)
-        return tuple(reader.read(candidates) if message.role in ("user", "assistant") else reader.listed())
-
-    key = (chat, message.id, message.seq, message.created_at, message.role, message.name, message.text)
-    return [*_read.get((key, *candidates), make)]
-
-
-_read: Once[tuple[Mention, ...]] = Once(4096)
+    reader = _Reader(message, chat)
+    return reader.read(candidates) if message.role in ("user", "assistant") else reader.listed()
 
 
 class _Reader:
@@ -96,128 +52,86 @@ class _Reader:
     def __init__(self, message: Message, chat: str) -> None:
         self.at, self.chat, self.seq, self.id = message.created_at, chat, message.seq, message.id
         self.by_user = message.role == "user"
-        self.speaker = (message.name or "User") if self.by_user else "Assistant"
-        self.listener = "Assistant" if self.by_user else "User"
         self.named = message.name or ""
+        self.speaker = (self.named or "User") if self.by_user else "Assistant"
         self.text = message.text
 
     def listed(self) -> list[Mention]:
         """The files of a tool's result or a system prompt."""
-        named = files(without_own(self.text)[:TOOL_CHARS])
+        named = files(without_own(self.text)[:_TOOL_CHARS])
         return [self._mention("file", name[:_LONGEST]) for name in named] if len(named) <= _LISTING else []
 
     def read(self, candidates: Sequence[Candidate]) -> list[Mention]:
-        every = plain_sentences(self.text)
-        parts = [self._of_candidate(candidate, every) for candidate in candidates]
-        covered = " ".join(part.said for part in parts)
-        parts += [self._of_sentence(one) for one in every if one.rstrip(" .!") not in covered]
+        parts = list(self._parts(candidates))
         people_left = files_left = MOST
         for part in parts:
-            who = people(part.said)[:people_left] if part.sure else []
+            self._state(part)
+            if not self.by_user and part.kind not in _NAMING:
+                continue
+            who = dict.fromkeys(people(part.said)[:people_left])
             what = files(part.said)[:files_left]
             people_left, files_left = people_left - len(who), files_left - len(what)
-            owners = [one.owner for one in part.found if self._is_person(one.owner, who)]
-            for kind, names in (
-                ("person", dict.fromkeys(who + owners)),
-                ("project", projects(part.said)),
-                ("file", what),
-            ):
+            who |= dict.fromkeys(one.owner for one in part.found if self._is_person(one.owner))
+            for kind, names in (("person", who), ("project", projects(part.said)), ("file", what)):
                 part.found += [self._mention(kind, name[:_LONGEST]) for name in names]
         return _joined(parts)
 
-    def _is_person(self, owner: str, who: list[str]) -> bool:
-        return bool(owner) and owner not in who and (owner == self.named or is_given(owner))
+    def _parts(self, candidates: Sequence[Candidate]) -> Iterator[_Part]:
+        """The sentences of the message: those of candidates with the days they meant, then the others."""
+        read: list[tuple[int, int]] = []
+        for one in candidates:
+            own = [(place.start, place.end) for place in one.places if place.seq == self.seq]
+            read += own
+            whole = len(own) == len(one.places)
+            for text in [one.text] if whole else [self.text[start:end] for start, end in own]:
+                for start, end in sentences(text):
+                    yield _Part(_evened(text[start:end]), one.kind)
+        for start, end in sentences(self.text):
+            if not any(first < end and start < last for first, last in read):
+                yield _Part(_evened(self.text[start:end]), "")
 
-    def _of_candidate(self, candidate: Candidate, every: Sequence[str]) -> _Part:
-        said = candidate.said or _source(candidate.text, every)
-        part, text = _Part(said, sure=True), candidate.text
-        kind = candidate.kind
-        fails = broken(said, self.by_user)
-        if candidate.closes and candidate.section != "open" and not fails:
-            self._over(part)
-        elif (
-            _LISTED.match(text)
-            or (kind == "question" and _CHORE.match(text))
-            or (kind == "commitment" and (_MUST.search(said) or _MUST.search(text) or not fails))
-        ):
-            self._task(part, text)
-        elif kind == "goal":
-            due = _due(text)
-            self._add(part, "goal", _AIM.sub("", _undated(text, due), count=1), status="open", due=due)
-        elif fails or (kind == "question" and not pending(said)):
-            self._add(part, "problem", text, status="open")
-        elif over(said):
-            self._over(part)
-        return part
+    def _state(self, part: _Part) -> None:
+        """Add the task, the goal or the problem a sentence states, or that something is over."""
+        said, fails = part.said, self.by_user and broken(part.said, by_user=True)
+        if self._task(part):
+            return
+        if fails and part.kind not in _STANDING:
+            self._add(part, "problem", said, status="open")
+        elif self.by_user and part.kind == "goal":
+            due, undated = due_in(said, self.at)
+            self._add(part, "goal", goal_in(undated), status="open", due=due)
+        elif (done(said) or (self.by_user and dropped(said))) and not denied(said):
+            self._add(part, "", said, status="dropped" if dropped(said) else "done")
 
-    def _of_sentence(self, sentence: str) -> _Part:
-        """A sentence that is not worth a line of memory may still say that something is broken, or over."""
-        part = _Part(sentence, sure=self.by_user)
-        if done(sentence):
-            self._over(part)
-        elif self.by_user and broken(sentence, self.by_user):
-            text = tell(sentence.rstrip(" ?"), sentence, self.speaker, self.listener, "fact", self.at)
-            self._add(part, "problem", text, status="open")
-        return part
+    def _task(self, part: _Part) -> bool:
+        """Add the task a sentence states; the assistant's are its own promises for some day."""
+        if not part.kind or part.kind in _STANDING or part.kind == "goal":
+            return False
+        due, undated = due_in(part.said, self.at)
+        task = task_in(undated)
+        if task is None or not (due or (part.kind == "open" and task.firm and self.by_user)):
+            return False
+        if not self.by_user and task.who != "I":
+            return False
+        self._add(part, "task", task.what, "open", due, self.speaker if task.who == "I" else task.who)
+        return True
 
-    def _task(self, part: _Part, text: str) -> None:
-        due = _due(text) or _due(dated(part.said, self.at, due=True))
-        if not due and text.startswith(f"{self.speaker} ") and not _MUST.search(text):
-            return  # somebody tells what was, or is
-        text = _undated(_LISTED.sub("", text, count=1), due)
-        owner = ""
-        if promised := _PROMISED.match(text):
-            owner, text = promised["who"], text[promised.end() :]
-        elif reminded := _REMIND.match(text):
-            owner, text = reminded["whom"] or "User", text[reminded.end() :]
-        elif who := _WHO.match(text):
-            owner = self._owner(who["who"])
-            text = text[who.end() :] if owner or who["who"] == "We" else text
-        self._add(part, "task", text, status="open", due=due, owner=owner)
-
-    def _owner(self, who: str) -> str:
-        """A subject as an owner: somebody, not something."""
-        if who in ("User", "Assistant", self.named):
-            return who
-        return who if who and who != "We" and who[0].isupper() and is_given(who) and people(f"{who} said") else ""
-
-    def _over(self, part: _Part) -> None:
-        if not denied(part.said):
-            self._add(part, "", part.said, status="dropped" if dropped(part.said) else "done")
+    def _is_person(self, owner: str) -> bool:
+        return bool(owner) and (owner == self.named or is_given(owner))
 
     def _add(self, part: _Part, kind: str, name: str, status: str = "", due: str = "", owner: str = "") -> None:
-        name = " ".join(name.split()).strip(" ,;:.!?–—-。！？")[:_LONGEST].rstrip()
-        if words(name):
-            name = name[:1].upper() + name[1:]
+        name = name.strip(" ,;:.!?–—-。！？")
+        if words(name) and (len(name) <= _LONGEST or not kind):
+            name = (name[:1].upper() + name[1:])[:_LONGEST]
             part.found.append(self._mention(kind, name, status, due, owner))
 
     def _mention(self, kind: str, name: str, status: str = "", due: str = "", owner: str = "") -> Mention:
         return Mention(kind, name, status, due, owner, (), self.at, self.chat, self.seq, self.id)
 
 
-def _source(text: str, every: Sequence[str]) -> str:
-    """The sentence whose telling words a candidate is that has nothing else."""
-    wanted = {*text.split()}
-    return next((one for one in every if wanted <= words(one) - GENERIC), text)
-
-
-def _due(text: str) -> str:
-    """The day a text gives as the last one, or its only one."""
-    if "-" not in text:
-        return ""
-    found = _DUE.search(text)
-    days = [found["day"]] if found else [*dict.fromkeys(match["day"] for match in _ANY_DAY.finditer(text))]
-    if len(days) != 1:
-        return ""
-    try:
-        return date.fromisoformat(days[0]).isoformat()
-    except ValueError:
-        return ""
-
-
-def _undated(text: str, due: str) -> str:
-    """A text without the day it is due, which is kept beside it and may change."""
-    return _DUE_THERE.sub(lambda match: "" if match["day"] == due else match[0], text) if due else text
+def _evened(said: str) -> str:
+    """A sentence with even spaces and straight apostrophes."""
+    return " ".join(said[:_MOST_READ].split()).replace("’", "'")
 
 
 def _joined(parts: Sequence[_Part]) -> list[Mention]:

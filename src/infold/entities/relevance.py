@@ -12,7 +12,7 @@ from itertools import islice
 
 from infold.entities.model import TOLD, Entity
 from infold.folding.likeness import GENERIC, words
-from infold.items import normal
+from infold.lines.line import normal
 
 _WEEK = 7 * 24 * 3600 * 1000
 _PROXIMITY = 2  # how much more it counts than recency

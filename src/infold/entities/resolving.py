@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from infold.entities.model import TOLD, Entity, Mention
 from infold.folding.likeness import GENERIC, alike, stem, words
-from infold.items import normal
+from infold.lines.line import normal
 
 MOST_SOURCES = 20
 _CLOSES = frozenset(["task", "problem", "goal"])

@@ -36,11 +36,10 @@ _BROKE = _Signs(
 )
 # Said of what may be, what was, and what people say of themselves.
 _UNREAL = re.compile(
-    r"(?:^|[,;:–] ?)(?:(?:and|but|so) )?(?:if|unless|in case|suppose|imagine|whenever|when|once|until)\b|\b(?:if (?:it|the|this|that|they|you|something|anything|we|i|one)|would|could|might|may|in case|unless|should|used to|whether|or else|so that|otherwise"
+    r"(?:^|[,;:–] ?)(?:(?:and|but|so|please) )?(?:don't|do not|if|unless|in case|suppose|imagine|whenever|when|once|until)\b|\b(?:if (?:it|the|this|that|they|you|something|anything|we|i|one)|would|could|might|may|in case|unless|should|used to|whether|or else|so that|otherwise"
     r"|no longer|never|isn't (?:broken|stuck|blocked)|not (?:broken|stuck|blocked)|was (?:broken|stuck|blocked|down)|were (?:broken|stuck|down)|anymore|any longer|nothing|what happens|how (?:do|to|can)"
     r"|stuck (?:in traffic|at home|in a meeting|with me|to)|(?:heart|word|silence|record) is broken|out of (?:scope|time)|calm down|slow(?:ed)? down|breaks? (?:my heart|even|the ice|for)|crash(?:ed)? (?:course|at|on (?:my|the) (?:couch|sofa))|failed (?:attempt|state))\b",
 )
-_NOT_YET = re.compile(r"\b(?:hasn't|haven't|has not|have not|didn't|not)\b.*\byet\b")
 _WHY = re.compile(r"^(?:any (?:idea|clue) )?why (?:is|are|does|do|did|has|have|won't|can't|doesn't|isn't)\b")
 
 # ---------------------------------------------------------------- what is over
@@ -49,8 +48,14 @@ _OVER = re.compile(
     r"\b(?:is|are|'s|was|were|got|been|all) (?:now |all |finally |already |just |officially )*(?:done|finished|fixed|solved|resolved|completed|shipped|merged|deployed|submitted|delivered|sent(?: off)?|sorted(?: out)?|paid|booked|cancel+ed|called off)\b"
     r"|\bworks? (?:again|now|fine now)\b|\bno longer (?:fails?|crash(?:es)?|broken|stuck|blocked|hangs?|leak(?:s|ing)?)\b|\bup and running\b",
 )
+# "I've called the plumber": who says so did it.
+_DID = re.compile(
+    r"^(?:(?:ok|okay|yes|update|good news|btw|and|so|also|well|done)[,:!.]? )*(?:(?!(?:the|an?|my|our|your|this|that|his|her|no|not|nobody|nothing) )[\w-]+)?(?:'ve| have| has|'s)?(?: already| just| finally| now| also)* ?"
+    r"(?:(?!need|want|seem|tri|plann|decid|promis|hop|wish|offer|start|miss|fail|us|lik|lov|not|agre|list|(?:ask|remind)ed [^,]* to )\w{2,}(?<!e)ed|sent|bought|paid|wrote|written|made|took|taken|gave|given|told"
+    r"|spoke|spoken|met|found|brought|built|rang|sold|chose|chosen|got|did)\b(?! to\b)",
+)
 _DROPPED = re.compile(
-    r"\b(?:cancel+(?:ed|ing)?|call(?:ed|ing)? off|drop(?:ped|ping)?|scrap(?:ped|ping)?|ditch(?:ed|ing)?|abandon(?:ed|ing)?|forget(?: about)?|never ?mind|no longer (?:needs?|wants?|necessary|going|planning|required|have|has)"
+    r"\b(?:cancel+(?:ed|ing)?|call(?:ed|ing)? off|drop(?:ped|ping)?|scrap(?:ped|ping)?|ditch(?:ed|ing)?|abandon(?:ed|ing)?|(?<!n't )(?<!not )(?<!never )(?<!me )(?<!to )(?<!i )(?<!always )forget(?: about)?|never ?mind|no longer (?:needs?|wants?|necessary|going|planning|required|have|has)"
     r"|won't be|(?:am|'m|is|are|'re) not going to|(?:not|don't|doesn't) (?:need|want|bother)[^.]*(?:any ?more|any longer|after all)|gave up|giving up|give up|not (?:happening|going to happen)|obsolete|off the table|moot"
     r"|(?:won't|will not|not) [^.]*(?:after all|any ?more))\b",
 )
@@ -71,15 +76,10 @@ def broken(said: str, by_user: bool) -> bool:
     return not low.rstrip().endswith(("?", "？")) or (by_user and _WHY.match(low) is not None)
 
 
-def over(said: str) -> bool:
-    """Whether a sentence says outright that something is done, works again, or is dropped."""
-    return done(said) or dropped(said)
-
-
 def done(said: str) -> bool:
-    """Whether a sentence says outright that something is done, or works again."""
+    """Whether a sentence says outright that something is done or works again, or that somebody did it."""
     low = said.lower()
-    return _ENDS(low) and _OVER.search(low) is not None
+    return (_ENDS(low) and _OVER.search(low) is not None) or _DID.match(low) is not None
 
 
 def dropped(said: str) -> bool:
@@ -91,8 +91,3 @@ def dropped(said: str) -> bool:
 def denied(said: str) -> bool:
     """Whether a sentence that sounds as if something were over says the opposite, or only hopes or asks so."""
     return _DENIED.search(said.lower()) is not None
-
-
-def pending(said: str) -> bool:
-    """Whether a sentence says that something is not done yet."""
-    return "yet" in said and _NOT_YET.search(said.lower()) is not None

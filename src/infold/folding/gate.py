@@ -237,6 +237,3 @@ def _against(text: str, pin: Line) -> bool:
     days = {day[1:] for one in ours.dates for day in one.days}
     pinned_days = {day[1:] for one in pinned.dates for day in one.days}
     return bool(days and pinned_days and days.isdisjoint(pinned_days))
-
-
-assert CLOSING not in SECTIONS  # candidates that only close others are no lines

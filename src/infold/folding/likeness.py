@@ -6,8 +6,7 @@ import functools
 import re
 from itertools import chain, pairwise
 
-from infold.folding.judge import common
-from infold.items import normal
+from infold.lines.line import normal
 
 _SMALL_WORDS = frozenset(
     "a an and are as at be been being but by can did do does for from had has have he her him his how i if in into "
@@ -36,6 +35,66 @@ GENERIC = frozenset(
     "solved turn learn mail couldn't hasn't haven't doesn't don't isn't nobody anything something everything "
     "going promise remind remember list task item waiting pending hear heard back".split()
 )
+
+
+@functools.lru_cache(maxsize=8192)
+def stem(word: str) -> str:
+    """A word without the endings that only bend it."""
+    if word.endswith("'s"):
+        word = word[:-2]
+    if not word.isalpha() or len(word) < 5:
+        return (
+            word[:-1] if word.endswith("s") and len(word) == 4 and word.isalpha() and not word.endswith("ss") else word
+        )
+    for ending, put in (("ies", "y"), ("ing", ""), ("ied", "y"), ("ed", ""), ("es", ""), ("s", "")):
+        if word.endswith(ending) and not word.endswith(("ss", "us", "is")) and len(word) - len(ending) >= 3:
+            word = word[: -len(ending)] + put
+            break
+    if len(word) > 4 and word[-1] == word[-2] and word[-1] not in "sle":
+        word = word[:-1]
+    return word[:-1] if word.endswith("e") and len(word) > 3 else word
+
+
+@functools.lru_cache(maxsize=2048)
+def words(text: str) -> frozenset[str]:
+    """The words of a text that tell it from another, bent forms alike."""
+    return frozenset(_stemmed(text))
+
+
+def _stemmed(text: str) -> chain[str]:
+    return chain.from_iterable(map(_stems, normal(text).replace("/", " / ").split()))
+
+
+@functools.lru_cache(maxsize=8192)
+def _stems(word: str) -> list[str]:
+    return [stem(part) for part in _parts(word) if (part not in _SMALL_WORDS and len(part) > 1) or part.isdigit()]
+
+
+def _parts(word: str) -> list[str]:
+    if word.isalnum():
+        return [word]
+    return [word] if any(ch.isdigit() for ch in word) else [part for part in re.split(r"[-./:]", word) if part]
+
+
+GENERIC = frozenset(stem(word) for word in GENERIC)
+
+
+@functools.lru_cache(maxsize=2048)
+def figures(found: frozenset[str]) -> frozenset[str]:
+    """The words with a digit."""
+    return frozenset(word for word in found if any(ch.isdigit() for ch in word))
+
+
+def alike(one: frozenset[str], other: frozenset[str]) -> bool:
+    """Whether two lines say the same: equal figures, and one has nothing to add, or hardly a word differs."""
+    if figures(one) != figures(other) or len(one & other) * 2 < len(one | other):
+        return False
+    first, second = one - GENERIC or one, other - GENERIC or other
+    return first <= second or second <= first or len(one & other) * 100 >= 85 * len(one | other)
+
+
+# ---------------------------------------------------------------- old: goes with the modules that rewrite
+
 _STOP = r"(?=$|[,.;:()–—→=]| (?:is|are|was|will|because|since|so|and|but|from|at|on|by|in|now|then|instead|after|we|i|it|has|have|question|debate|discussion|thing|decision|front|issue|matter|topic|options?|when|where|if|up|with|seven|to|last|this|again|any|today|yesterday|amended|revised|updated|changed|throughout|suits|now|full|goes|falls|fell|slot|\d{4}-[\d-]+)\b)"
 _NOUNS = r"(?P<own>our |the |my |user's )?(?:new )?(?P<topic>[a-z][\w'-]*(?: (?!\d{4}-)[\w'-]+){0,3}?)"
 _TOPICS = [
@@ -75,56 +134,16 @@ _ATTRIBUTES = (
 )
 
 
-@functools.lru_cache(maxsize=8192)
-def stem(word: str) -> str:
-    """A word without the endings that only bend it."""
-    if word.endswith("'s"):
-        word = word[:-2]
-    if not word.isalpha() or len(word) < 5:
-        return (
-            word[:-1] if word.endswith("s") and len(word) == 4 and word.isalpha() and not word.endswith("ss") else word
-        )
-    for ending, put in (("ies", "y"), ("ing", ""), ("ied", "y"), ("ed", ""), ("es", ""), ("s", "")):
-        if word.endswith(ending) and not word.endswith(("ss", "us", "is")) and len(word) - len(ending) >= 3:
-            word = word[: -len(ending)] + put
-            break
-    if len(word) > 4 and word[-1] == word[-2] and word[-1] not in "sle":
-        word = word[:-1]
-    return word[:-1] if word.endswith("e") and len(word) > 3 else word
-
-
-@functools.lru_cache(maxsize=2048)
-def words(text: str) -> frozenset[str]:
-    """The words of a text that tell it from another, bent forms alike."""
-    return frozenset(_stemmed(text))
-
-
 @functools.lru_cache(maxsize=2048)
 def pairs(text: str) -> frozenset[frozenset[str]]:
     """Words of a text that stand side by side, small ones passed over: a name of two words is one of them."""
     return frozenset(frozenset(pair) for pair in pairwise(_stemmed(text)) if pair[0] != pair[1])
 
 
-def _stemmed(text: str) -> chain[str]:
-    return chain.from_iterable(map(_stems, normal(text).replace("/", " / ").split()))
-
-
-@functools.lru_cache(maxsize=8192)
-def _stems(word: str) -> list[str]:
-    return [stem(part) for part in _parts(word) if (part not in _SMALL_WORDS and len(part) > 1) or part.isdigit()]
-
-
-def _parts(word: str) -> list[str]:
-    if word.isalnum():
-        return [word]
-    return [word] if any(ch.isdigit() for ch in word) else [part for part in re.split(r"[-./:]", word) if part]
-
-
-GENERIC = frozenset(stem(word) for word in GENERIC)
-
-
 @functools.cache
 def _common() -> frozenset[str]:
+    from infold.folding.proper import common
+
     return frozenset(map(stem, common()))
 
 
@@ -132,12 +151,6 @@ def _common() -> frozenset[str]:
 def telling(found: frozenset[str]) -> frozenset[str]:
     """The words that name a thing rather than say something about it."""
     return frozenset(word for word in found - GENERIC - _common() if not word.isdigit())
-
-
-@functools.lru_cache(maxsize=2048)
-def figures(found: frozenset[str]) -> frozenset[str]:
-    """The words with a digit."""
-    return frozenset(word for word in found if any(ch.isdigit() for ch in word))
 
 
 def about(text: str) -> str:
@@ -244,14 +257,6 @@ def without(text: str, value: frozenset[str]) -> str:
         return text
     rest = "".join(parts[full[0] : full[-1] + 1]).strip(" ,;:-–—)")
     return rest[:1].upper() + rest[1:] if rest else text
-
-
-def alike(one: frozenset[str], other: frozenset[str]) -> bool:
-    """Whether two lines say the same: equal figures, and one has nothing to add, or hardly a word differs."""
-    if figures(one) != figures(other) or len(one & other) * 2 < len(one | other):
-        return False
-    first, second = one - GENERIC or one, other - GENERIC or other
-    return first <= second or second <= first or len(one & other) * 100 >= 85 * len(one | other)
 
 
 @functools.lru_cache(maxsize=2048)

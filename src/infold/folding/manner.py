@@ -7,9 +7,9 @@ import re
 from collections.abc import Iterator, Sequence
 
 from infold.folding.calendar import said_in
-from infold.folding.telling import MAX_RUN
 from infold.marks import BACKGROUND, BRIDGE_HEADER, POLICY_SNIPPET, PROMPT_MARK, SOURCES_HEADER, SUMMARY_HEADER
 
+MAX_RUN = 12  # words of a source in a row that a summary may repeat
 _PROMPT_RUN = 6  # words of our own prompts in a row
 _TRANSCRIPT = re.compile(
     r"\W*(?:\[?#?\d{1,6}[\]):.]?\s*)?(?:\*\*)?(?:user|assistant|human|system|tool|ai|bot|customer|agent|me|you|nutzer|utilisateur|usuario|用户|助手)(?:\*\*)?"

@@ -6,10 +6,9 @@ import functools
 import re
 import unicodedata
 from collections.abc import Collection
+from importlib.resources import files
 
 from infold.folding.calendar import MONTHS, WEEKDAYS
-from infold.folding.given import GIVEN
-from infold.folding.judge import common
 from infold.folding.quantities import UNITS
 from infold.tokens import rank
 
@@ -51,6 +50,23 @@ _GERMAN = frozenset(
 _TITLES = re.compile(r"\b(?:herrn?|frau|fr\.|hr\.|dr\.|prof\.|mrs?\.?|ms\.?|sra?\.|mme\.?)\s*$", re.IGNORECASE)
 _HAN_NAME = re.compile(r"[\u3400-\u9fff](?=先生|女士|小姐|医生|老师|经理|教授|总监|主任)")
 _HAN = re.compile(r"[\u3400-\u9fff]{2,}")
+
+
+@functools.cache
+def common() -> frozenset[str]:
+    """Words that are said about everything."""
+    return _listed("common.txt")
+
+
+@functools.cache
+def given() -> frozenset[str]:
+    """Given names that are hardly ever anything but a person, plain ones."""
+    return _listed("given.txt")
+
+
+def _listed(name: str) -> frozenset[str]:
+    rows = (files("infold.folding") / name).read_text("utf-8").splitlines()
+    return frozenset(word for row in rows if not row.startswith("#") for word in row.split())
 
 
 @functools.lru_cache(maxsize=4096)
@@ -125,7 +141,7 @@ def names(text: str, german: bool = False) -> list[str]:
         ):
             continue
         before = text[max(0, at - 8) : at]
-        person = plain(word) in GIVEN
+        person = plain(word) in given()
         if german and not person and not _TITLES.search(before):
             continue
         first = headline or _STARTS.search(before[-4:]) or not text[:at].strip()

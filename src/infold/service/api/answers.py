@@ -94,24 +94,43 @@ class Summary(BaseModel):
     summary: str = Field(examples=["## Decisions Made\n- They meet in Lisbon"])
 
 
-class Item(BaseModel):
+class Place(BaseModel):
+    seq: int
+    start: int
+    end: int
+
+
+class Line(BaseModel):
     id: str
     section: str
-    text: str
-    sources: list[int] = Field(description="Positions of the messages it comes from.")
+    text: str = Field(examples=["I'm allergic to peanuts."])
+    sources: list[int] = Field(description="Positions of the messages it rests on.")
     layer: str
     fold: int
     tokens: int
-    confidence: float
+    kind: str = Field(examples=["constraint"], description="Empty where its author named none.")
+    quote: str = Field(description="The exact words that it rests on.")
+    places: list[Place] = Field(description="Where those words stand: code points of a message's text.")
+    role: str
+    said_by: str
+    said_at: int
+    author: str = Field(examples=["quotation"], description="quotation, person, summarizer or a model's name.")
+    worth: int
+    standing: int = Field(description="0 to 1000: how sure it is to hold until somebody takes it back.")
     rewrites: int
+    chat: str = Field(description="Of a fact: the chat it was said in.")
+    status: str = Field(examples=["current"], description="Of a fact: current, superseded or conflicting.")
+    valid_to: int | None
+    superseded_by: str | None
+    conflicts_with: list[str]
 
 
 class MemoryState(BaseModel):
     summary: str
-    pins: list[Item]
-    facts: list[Item]
-    long: list[Item]
-    leaves: list[Item]
+    pins: list[Line]
+    facts: list[Line]
+    long: list[Line]
+    leaves: list[Line]
     cursor: int = Field(description="Everything up to this position is folded.")
     last_summarized_message_id: str | None
     recent_messages: list[StoredMessage]
@@ -144,33 +163,7 @@ class Record(BaseModel):
     token_estimate: int
 
 
-class Saying(BaseModel):
-    at: int
-    chat: str
-    seq: int
-    id: str
-    speaker: str
-
-
-class Fact(BaseModel):
-    id: str
-    kind: str = Field(examples=["biography"])
-    text: str = Field(examples=["User lives in Berlin"])
-    subject: str
-    attribute: str
-    value: str
-    quote: str
-    confidence: float
-    speaker: str
-    sources: list[Saying]
-    valid_from: int
-    valid_to: int | None
-    status: str = Field(examples=["current"])
-    superseded_by: str | None
-    conflicts_with: list[str]
-
-
-class Place(BaseModel):
+class Source(BaseModel):
     chat: str
     seq: int
     id: str
@@ -187,7 +180,7 @@ class Entity(BaseModel):
     first_at: int
     last_at: int
     mentions: int
-    sources: list[Place] = Field(description="Its newest messages, newest last.")
+    sources: list[Source] = Field(description="Its newest messages, newest last.")
 
 
 class Event(BaseModel):

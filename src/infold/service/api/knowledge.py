@@ -40,7 +40,7 @@ routes = router("knowledge")
 All = Annotated[bool, Query(alias="all", description="Also what was superseded.")]
 
 
-@routes.get("/v1/chats/{chat_id:id}/facts", response_model=answers.Page[answers.Fact], responses=NOT_CHANGED)
+@routes.get("/v1/chats/{chat_id:id}/facts", response_model=answers.Page[answers.Line], responses=NOT_CHANGED)
 async def chat_facts(
     chat_id: ChatId, desk: Reads, request: Request, every: All = False, cursor: Cursor = None, limit: Limit = 100
 ) -> Response:
@@ -69,7 +69,7 @@ async def remove_chat_entity(chat_id: ChatId, entity_id: str, desk: Writes) -> R
     return no_content()
 
 
-@routes.get("/v1/users/{user:id}/facts", response_model=answers.Page[answers.Fact], responses=NOT_CHANGED)
+@routes.get("/v1/users/{user:id}/facts", response_model=answers.Page[answers.Line], responses=NOT_CHANGED)
 async def user_facts(
     user: UserName, desk: Reads, request: Request, every: All = False, cursor: Cursor = None, limit: Limit = 100
 ) -> Response:
@@ -132,7 +132,7 @@ async def _with_user(desk: Desk, name: str, work: Callable[[User], T], *, slow: 
 
 
 def _facts(of: Chat | User, every: bool) -> list[dict[str, Any]]:
-    return [shown.fact(fact) for fact in of.facts(all=every)]
+    return [shown.line(fact) for fact in of.facts(all=every)]
 
 
 def _entities(of: Chat | User) -> list[dict[str, Any]]:

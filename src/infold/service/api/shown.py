@@ -8,9 +8,8 @@ from typing import Any
 
 from infold.context import Context
 from infold.entities import Entity
-from infold.facts import Fact
-from infold.items import Item
 from infold.ledger.rows import ChatRow, Event
+from infold.lines.line import Line
 from infold.messages import Message
 from infold.reports import MemoryState, Usage
 
@@ -40,39 +39,25 @@ def message(stored: Message) -> dict[str, Any]:
     }
 
 
-def item(line: Item) -> dict[str, Any]:
-    return {
-        "id": line.id,
-        "section": line.section,
-        "text": line.text,
-        "sources": list(line.sources),
-        "layer": line.layer,
-        "fold": line.fold,
-        "tokens": line.tokens,
-        "confidence": line.confidence,
-        "rewrites": line.rewrites,
-    }
+def line(one: Line) -> dict[str, Any]:
+    return asdict(one)
 
 
 def memory(state: MemoryState) -> dict[str, Any]:
     return {
         "summary": state.summary,
-        "pins": [item(line) for line in state.pins],
-        "facts": [item(line) for line in state.facts],
-        "long": [item(line) for line in state.long],
-        "leaves": [item(line) for line in state.leaves],
+        "pins": [line(one) for one in state.pins],
+        "facts": [line(one) for one in state.facts],
+        "long": [line(one) for one in state.long],
+        "leaves": [line(one) for one in state.leaves],
         "cursor": state.cursor,
         "last_summarized_message_id": state.last_summarized_message_id,
         "recent_messages": [message(one) for one in state.recent_messages],
     }
 
 
-def pin(line: Item) -> dict[str, Any]:
-    return {"id": line.id, "text": line.text, "tokens": line.tokens}
-
-
-def fact(one: Fact) -> dict[str, Any]:
-    return asdict(one)
+def pin(one: Line) -> dict[str, Any]:
+    return {"id": one.id, "text": one.text, "tokens": one.tokens}
 
 
 def entity(one: Entity) -> dict[str, Any]:
