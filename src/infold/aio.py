@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from infold.context import Context
     from infold.drifting import Drift
     from infold.entities import Entity
-    from infold.finding import Facts
+    from infold.lines.facts import Facts
     from infold.forgetting import Receipt
     from infold.ledger.rows import Event
     from infold.messages import Message

@@ -59,7 +59,7 @@ def _assembled(view: View, entities: Entities, query: str, max_tokens: int | Non
     context = enforce_budget(
         view,
         select_hot_turns(view.messages, settings.memory_hot_turns_limit),
-        select_warm_summaries(view.items),
+        select_warm_summaries(view.lines),
         select_related_entities(entities, query, settings.memory_related_entities_limit),
         query,
         applied,
@@ -120,7 +120,7 @@ def enforce_budget(
     selected = replace(
         view,
         policy=preset("engine"),
-        items=tuple(summary),
+        lines=tuple(summary),
         messages=tuple(hot),
         related=tuple(related),
         asked=(),

@@ -13,7 +13,6 @@ from infold.folding.evidence import Evidence, evidence_of, evidence_of_text
 from infold.folding.likeness import GENERIC
 from infold.folding.placing import Placed, Places
 from infold.folding.quantities import Number
-from infold.lines.line import Line
 from infold.messages import Message
 
 
@@ -30,7 +29,7 @@ class Document:
 class Texts:
     """Everything that lines may rest on, by value."""
 
-    def __init__(self, sources: Sequence[Message], older: Iterable[Item]) -> None:
+    def __init__(self, sources: Sequence[Message], older: Iterable[Line]) -> None:
         self.documents = [Document(evidence_of(message), (message.seq,), True) for message in sources]
         self.documents += [Document(evidence_of_text(item.text), item.sources, False) for item in older]
         self.clauses = [one.evidence.clauses for one in self.documents]

@@ -15,7 +15,7 @@ from typing import Any
 from infold.folding.text import cite, written
 from infold.lines.kinds import PINNED, SECTIONS
 from infold.lines.line import Line
-from infold.lines.rendering import parse, render
+from infold.lines.rendering import render
 from infold.marks import without_own
 from infold.messages import Message
 from infold.records import MOST

@@ -13,7 +13,16 @@ from infold.ledger import archive
 from infold.ledger.derived import BLOCK, drop_block
 from infold.ledger.query import Connection, Query
 from infold.ledger.schema import (
-    GONE, events, folds, idempotent, lines, mentions, messages, pins, recall_blocks, stated,
+    GONE,
+    events,
+    folds,
+    idempotent,
+    lines,
+    mentions,
+    messages,
+    pins,
+    recall_blocks,
+    stated,
 )  # fmt: skip
 from infold.messages import Message, canonical_json
 

@@ -9,13 +9,24 @@ from typing import TYPE_CHECKING
 from infold.folding.likeness import words
 from infold.lines.kinds import PINNED
 from infold.lines.line import (
-    FACT, LEAF, LONG, MOST, QUOTATION, STANDING, Line, line_tokens, newest, normal, section_of,
+    FACT,
+    LEAF,
+    LONG,
+    MOST,
+    QUOTATION,
+    STANDING,
+    Line,
+    line_tokens,
+    newest,
+    normal,
+    section_of,
 )  # fmt: skip
 from infold.lines.rendering import block_tokens, heading_tokens, render
 from infold.quoting.choosing import choose, stems
-from infold.quoting.health import is_vital
-from infold.quoting.replacing import Effect, Index, Said, effects
 from infold.quoting.dates import undated
+from infold.quoting.health import is_vital
+from infold.quoting.replacing import Effect, Index, effects
+from infold.quoting.saying import Said
 from infold.tokens import count, excerpt
 
 if TYPE_CHECKING:
@@ -181,9 +192,11 @@ class _Draft:
 
     def finished(self, memory: Sequence[Line]) -> Change:
         policy = self.policy
+        shown: list[Line] = []
         for layer, cap in ((FACT, policy.facts_cap), (LONG, policy.summary_cap), (LEAF, policy.leaf_cap)):
             if cap:
-                self._cap(layer, cap)
+                self._cap(layer, cap, shown)
+                shown += [line for line in self.lines.values() if line.layer == layer]
         before = {line.id for line in memory}
         lines = tuple(self.lines.values())
         return Change(
@@ -192,9 +205,14 @@ class _Draft:
             lines,
         )
 
-    def _cap(self, layer: str, cap: int) -> None:
-        """Let the least telling lines of a layer go until it fits; a leaf is capped by itself."""
+    def _cap(self, layer: str, cap: int, shown: Sequence[Line]) -> None:
+        """Let the least telling lines of a layer go until it fits; a leaf is capped by itself. What other layers show already
+        is not shown again."""
         mine = [line for line in self.lines.values() if line.layer == layer]
+        for line in mine:
+            if line.quoted and any(_overlap(line, other) for other in shown):
+                self.remove(line.id)
+        mine = [line for line in mine if line.id in self.lines]
         folds = sorted({line.fold for line in mine}) if layer == LEAF else [0]
         for fold in folds:
             group = [line for line in mine if line.fold == fold] if layer == LEAF else mine
@@ -205,6 +223,11 @@ class _Draft:
             if group and not kept:  # a single line longer than the cap is cut, not lost
                 line = rank(group)[0]
                 self.add(replace(line, text=excerpt(line.text, max(8, cap - 16), " … ")))
+
+
+def _overlap(one: Line, other: Line) -> bool:
+    """Whether two quotations have words of a message in common."""
+    return any(a.seq == b.seq and a.start < b.end and b.start < a.end for a in one.places[-1:] for b in other.places[-1:])
 
 
 def _best(group: Sequence[Line], cap: int) -> set[str]:
@@ -262,4 +285,4 @@ class _Meeting:
 
 def said_of(line: Line) -> Said:
     """A line as it is compared with others."""
-    return Said.of(line.text, line.role or "user", line.said_by or "user", newest([line]), line.said_at, line.kind)
+    return Said.of(line.text, line.role or "user", line.said_by, newest([line]), line.said_at, line.kind, line.chat)

@@ -6,8 +6,9 @@ import heapq
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from typing import Protocol
 
-from infold.quoting.candidate import MOST, Candidate
+from infold.quoting.candidate import MOST, Place
 
 _WORD = re.compile(r"[^\W_]+")
 _CJK = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]")
@@ -55,7 +56,20 @@ def stems(text: str) -> frozenset[str]:
     return frozenset(found)
 
 
-def choose(lines: Sequence[Candidate], tokens: Sequence[int], cap: int, shown: Iterable[str] = ()) -> list[int]:
+class Quoted(Protocol):
+    """A candidate, or a line that was one."""
+
+    @property
+    def text(self) -> str: ...
+    @property
+    def places(self) -> tuple[Place, ...]: ...
+    @property
+    def worth(self) -> int: ...
+    @property
+    def standing(self) -> int: ...
+
+
+def choose(lines: Sequence[Quoted], tokens: Sequence[int], cap: int, shown: Iterable[str] = ()) -> list[int]:
     """Which lines to keep, in the order given, within `cap` tokens.
 
     `tokens` says what each line costs; `shown` are stems (see `stems`) of what stands beside these lines anyway. Lines that
@@ -93,12 +107,12 @@ def choose(lines: Sequence[Candidate], tokens: Sequence[int], cap: int, shown: I
     return sorted(taken)
 
 
-def _place(line: Candidate) -> tuple[int, int, int]:
+def _place(line: Quoted) -> tuple[int, int, int]:
     last = line.places[-1]
     return (last.seq, last.start, last.end)
 
 
-def _overlap(one: Candidate, two: Candidate) -> bool:
+def _overlap(one: Quoted, two: Quoted) -> bool:
     """Whether two lines quote the same words, headings and questions aside."""
     a, b = one.places[-1], two.places[-1]
     return a.seq == b.seq and a.start < b.end and b.start < a.end

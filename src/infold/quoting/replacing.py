@@ -138,7 +138,7 @@ def effects(new: Said, known: Index) -> list[tuple[int, Effect]]:
     for way in ways:
         for at, effect in way:
             old = known.lines[at]
-            if not _before(old, new) or not _may(new, old, effect) or effect is Effect.REPLACES and _says_more(new, old):
+            if not _before(old, new) or not _may(new, old, effect) or (effect is Effect.REPLACES and _says_more(new, old)):
                 continue
             if at not in found or _ORDER[effect] < _ORDER[found[at]]:
                 found[at] = effect
@@ -204,7 +204,7 @@ def _same_slot(new: Said, known: Index) -> Iterator[tuple[int, Effect]]:
     exact = [at for at in known.having(("slot", slot.of)) if _one_owner(new, slot, known.lines[at])]
     for at in exact:
         old = known.lines[at]
-        if old.slot is None or not old.sure or old.slot.where != slot.where and not (new.changed and not slot.where and len(exact) == 1):
+        if old.slot is None or not old.sure or (old.slot.where != slot.where and not (new.changed and not slot.where and len(exact) == 1)):
             continue
         yield from ((at, effect) for effect in _against(new, slot, old, old.slot))
     if not exact and new.changed and new.values:
@@ -216,7 +216,7 @@ def _same_slot(new: Said, known: Index) -> Iterator[tuple[int, Effect]]:
 
 def _one_owner(new: Said, slot: Slot, old: Said) -> bool:
     """Whether two lines of the same name can mean the same person's thing."""
-    if old.slot is None or old.denies != new.denies and not new.changed:
+    if old.slot is None or (old.denies != new.denies and not new.changed):
         return False
     if slot.owner == old.slot.owner:
         return slot.owner == "" or new.said_by == old.said_by or new.role != old.role
@@ -244,7 +244,7 @@ def _against(new: Said, slot: Slot, old: Said, other: Slot) -> Iterator[Effect]:
             yield Effect.REPEATS
     elif new.role == old.role == "user" and new.said_by != old.said_by and not new.changed:
         yield Effect.CONFLICTS
-    elif new.changed or single and (new.chat != old.chat or new.seq != old.seq):
+    elif new.changed or (single and (new.chat != old.chat or new.seq != old.seq)):
         yield Effect.REPLACES
 
 
@@ -258,7 +258,7 @@ def _taken_back(new: Said, known: Index) -> Iterator[tuple[int, Effect]]:
         fit = [at for at in near if _meant(new, taken, known.lines[at])]
         sure = [at for at in fit if taken.words and 2 * len(taken.words) >= len(known.lines[at].core)]
         effect = Effect.CLOSES if taken.how == DROP and taken.alone else Effect.REPLACES
-        if taken.how == ENDED and sure or taken.how == SWAP and sure:
+        if (taken.how == ENDED and sure) or (taken.how == SWAP and sure):
             yield from ((at, effect) for at in sure)
         else:
             own = [at for at in fit if known.lines[at].role == "user"] or fit
@@ -268,15 +268,15 @@ def _taken_back(new: Said, known: Index) -> Iterator[tuple[int, Effect]]:
 
 def _meant(new: Said, taken: Taken, old: Said) -> bool:
     """Whether a line is one that is taken back."""
-    if old.taken and any(other.words & taken.words for other in old.taken) or (old.chat, old.seq) == (new.chat, new.seq):
+    if (old.taken and any(other.words & taken.words for other in old.taken)) or (old.chat, old.seq) == (new.chat, new.seq):
         return False
     if any(value not in [one for _, one in old.values] for _, value in taken.values):
         return False
     size, rest = len(taken.words), new.core - taken.words
     if taken.how == ENDED:
-        if old.denies or not old.sure or old.role != "user" or old.mine != new.mine and len(old.core - taken.words) > 1:
+        if old.denies or not old.sure or old.role != "user" or (old.mine != new.mine and len(old.core - taken.words) > 1):
             return False
-        return size > 1 or size == 1 and len(old.core) <= 3 and old.mine == new.mine
+        return size > 1 or (size == 1 and len(old.core) <= 3 and old.mine == new.mine)
     if taken.how == DROP:
         return 8 * size >= len(old.core)
     if taken.how == FREE:
@@ -317,7 +317,7 @@ def _restates(new: Said, old: Said, shared: int) -> bool:
         return True
     typed = {sort for sort, _ in new.values if sort != "number" and old.given(sort)}
     named = old.slot is not None and old.slot.of <= new.core
-    return bool(typed) and (shared >= 2 and 2 * shared >= small or named)
+    return bool(typed) and ((shared >= 2 and 2 * shared >= small) or named)
 
 
 def _other_choice(new: Said, known: Index) -> Iterator[tuple[int, Effect]]:
@@ -362,7 +362,7 @@ def _brief(new: Said, known: Index) -> Iterator[tuple[int, Effect]]:
                 fit.append(at)
         if len(fit) == 2:
             break
-    if len(fit) == 1 or len(fit) == 2 and _near(new, known.lines[fit[0]]) and not _near(new, known.lines[fit[1]]):
+    if len(fit) == 1 or (len(fit) == 2 and _near(new, known.lines[fit[0]]) and not _near(new, known.lines[fit[1]])):
         yield fit[0], Effect.REPLACES
 
 
@@ -387,7 +387,7 @@ def _closes(new: Said, known: Index) -> Iterator[tuple[int, Effect]]:
     """The one open line that is done or answered now."""
     verbs = new.core & DOING
     ready = _READY.search(new.text) is not None
-    if (verbs and _REPORTS.search(new.text) or ready) and not _NOT_YET.search(new.text):
+    if ((verbs and _REPORTS.search(new.text)) or ready) and not _NOT_YET.search(new.text):
         near = sorted({at for word in (sorted(new.core) if ready else sorted(verbs)) for at in list(known.having(word))[-_MOST:]})
         done = [at for at in near if _done(new, known.lines[at], ready)]
         if len(done) == 1:
@@ -400,7 +400,7 @@ def _closes(new: Said, known: Index) -> Iterator[tuple[int, Effect]]:
 def _done(new: Said, old: Said, ready: bool) -> bool:
     """Whether a line reports what another one has still to be done."""
     first = stem(old.text.split()[0].lower()) if old.text.split() else ""
-    if old.kind != "open" and not (_OPEN.search(old.text) or first in DOING and first not in _REPORTS.findall(old.text)):
+    if old.kind != "open" and not (_OPEN.search(old.text) or (first in DOING and first not in _REPORTS.findall(old.text))):
         return False
     if old.kind in ("rule", "preference", "who") or _AGAIN.search(old.text) or (old.chat, old.seq) == (new.chat, new.seq):
         return False

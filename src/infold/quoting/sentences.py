@@ -171,7 +171,7 @@ def _kept_lines(text: str, kept: list[str], lines: list[tuple[int, int]]) -> lis
 def _left_out(line: str) -> int:
     """2 for a line that is surely no prose, 1 for one that looks like code, 0 for the rest."""
     bare = line.strip()
-    if not bare or bare.startswith(">") and not bare.startswith(">>> ") or bare.count("|") >= 2 or _RULE.match(line):
+    if not bare or (bare.startswith(">") and not bare.startswith(">>> ")) or bare.count("|") >= 2 or _RULE.match(line):
         return 2 if bare else 0
     if _LOG.match(line):
         return 2

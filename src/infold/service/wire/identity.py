@@ -17,8 +17,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from infold.once import Forgetful
 from infold.messages import ANTHROPIC, Message, canonical_json
+from infold.once import Forgetful
 
 _TEXTS = frozenset(("text", "input_text", "output_text"))
 # What clients drop or keep as they like.

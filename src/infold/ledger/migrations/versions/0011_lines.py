@@ -6,6 +6,7 @@ kind, or that of the fact, and quote nothing. A checksum of a row is written by 
 # ruff: noqa: S608  nothing but our own names is put into the statements
 
 import json
+from typing import Any
 
 import sqlalchemy as sa
 from alembic import op
@@ -84,7 +85,7 @@ def _stated(database: sa.Connection) -> None:
             database.execute(sa.insert(stated), made)
 
 
-def _fact(row: sa.Row) -> dict[str, object] | None:
+def _fact(row: Any) -> dict[str, object] | None:
     """A fact as a line; None for a damaged one, which was left out before, too."""
     try:
         sayings = [(int(at), int(seq)) for at, seq, *_ in json.loads(row.sayings)]
