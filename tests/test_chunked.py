@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from infold import Chat, ConfigError, Context, Memory, preset
-from infold.items import block_tokens
+from infold.lines.rendering import block_tokens
 from infold.tokens import count
 from tests.conftest import assistant, call, counted_ids, result, ticking_clock, tokens_of, turn, user, words
 

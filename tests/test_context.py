@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from infold import BudgetError, Chat, ConfigError, Context, Memory, MessageError, preset
-from infold.folding.extractive import digest
+from infold.quoting.digest import digest
 from infold.messages import canonical_json
 from infold.presets import PRESETS
 from infold.tokens import REQUEST_OVERHEAD, tools_tokens

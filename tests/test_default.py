@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from infold import BudgetError, Chat, Context, Memory, preset
-from infold.items import Item, render
+from infold.lines.line import Line
+from infold.lines.rendering import render
 from infold.tokens import REQUEST_OVERHEAD, count
 from infold.triggers import shares
 from infold.units import turns
@@ -130,7 +131,7 @@ def test_default_emergency_at_a_full_window(memory: Memory, short: int) -> None:
 def test_default_caps(memory: Memory) -> None:
     chat = memory.chat("a", context_window=2_048)
 
-    def size(items: tuple[Item, ...]) -> int:
+    def size(items: tuple[Line, ...]) -> int:
         return count(render(items))
 
     largest_long = largest_leaves = most_leaves = 0

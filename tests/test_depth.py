@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from infold import Memory, Message, preset
-from infold.items import parse
+from infold.lines.rendering import parse
 from tests.conftest import assistant, counted_ids, ticking_clock, user
 
 TURNS = 14

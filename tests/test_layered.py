@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from infold import Chat, Context, Memory, preset
-from infold.items import block_tokens
+from infold.lines.rendering import block_tokens
 from infold.tokens import count
 from tests.conftest import assistant, counted_ids, ticking_clock, user
 

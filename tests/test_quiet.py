@@ -10,7 +10,7 @@ import pytest
 from infold import Memory
 from infold.entities import reading
 from infold.folding import extractive
-from infold.folding.once import Once
+from infold.once import Once
 from infold.quiet import _MOST, GATHERED, PAUSE, Quiet
 from tests.conftest import Clock, assistant, turn, user
 from tests.proxied import eventually

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from infold import Chat, Event, Memory, Message, PolicyMismatchError, preset
-from infold.items import block_tokens
+from infold.lines.rendering import block_tokens
 from tests.conftest import assistant, call, counted_ids, result, ticking_clock, tokens_of, user, words
 from tests.databases import POSTGRES, fresh
 

@@ -20,7 +20,7 @@ from hypothesis.stateful import run_state_machine_as_test as run_machine
 
 from infold import BudgetError, Chat, DuplicateIdError, Memory, Message, OrphanResultError, summarize_memory
 from infold.context import Context
-from infold.items import line_tokens
+from infold.lines.line import line_tokens
 from infold.marks import ENTITIES_HEADER, POLICY_SNIPPET, RECALL_HEADER
 from infold.messages import parse
 from infold.presets import PRESETS

@@ -13,6 +13,7 @@ from infold.folding.evidence import Evidence, evidence_of, evidence_of_text
 from infold.folding.likeness import GENERIC
 from infold.folding.placing import Placed, Places
 from infold.folding.quantities import Number
+from infold.lines.line import Line
 from infold.messages import Message
 
 

@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     from infold.quoting.candidate import Candidate
 
 
+LEAST = 45
+"""Worth below which a sentence is hardly ever worth a line."""
 _ANY = 10_000_000  # tokens: no cap
 
 
@@ -50,9 +52,16 @@ def fold_quotations(memory: Sequence[Line], found: Sequence[Candidate], policy: 
     """Memory with the quotations of some messages: the latest word holds, and the best of them stay."""
     draft = _Draft(memory, fold, policy)
     meeting = _Meeting(draft)
-    for candidate in found:
+    for candidate in _telling(found):
         meeting.take(candidate)
     return draft.finished(memory)
+
+
+def _telling(found: Sequence[Candidate]) -> list[Candidate]:
+    """Candidates that say something; of messages that hardly do, the best one."""
+    telling = [one for one in found if one.worth >= LEAST]
+    best = max(found, key=lambda one: (one.worth, one.places), default=None)
+    return telling or ([best] if best else [])
 
 
 def fold_text(
