@@ -90,3 +90,14 @@ def test_E8_what_was_set_by_hand_and_removed_elsewhere_is_gone_here_too() -> Non
         assert [one.name for one in follower.user("zoe").entities] == ["Mow the lawn", "Paint the fence"]
         writer.user("zoe").remove_entity(writer.user("zoe").entities[0].id)
         assert [one.name for one in follower.user("zoe").entities] == ["Paint the fence"], "without any chat of hers"
+
+
+def test_E8_what_is_said_of_a_task_elsewhere_is_known_here_too() -> None:
+    with fresh() as url, opened(url, ticking_clock()) as writer, opened(url, ticking_clock()) as follower:
+        for text, status in (("I have to call the plumber.", "open"), ("I've called the plumber.", "done")):
+            chat = opened_chat(writer, 1)
+            for said in (text, "The weather is nice.", "The weather was nice."):
+                chat.add([user(said), assistant("All right.")])
+            writer.settle()
+            found = [(one.kind, one.name, one.status) for one in follower.user("ann").entities]
+            assert found == [("task", "Call the plumber", status)]

@@ -7,7 +7,7 @@ from datetime import UTC, date, datetime
 
 _MONTHS = "jan feb mar apr may jun jul aug sep oct nov dec".split()
 _MONTH = (
-    r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?"
+    r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may(?! (?:be|not|have|well|need|also)\b)|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?"
     r"|nov(?:ember)?|dec(?:ember)?)\b"
 )
 # Words before a date, or before the date that was noted beside them: "the end of next week (15 May 2026)".
@@ -23,6 +23,7 @@ _DUE = re.compile(
     rf"|\b(?P<month2>{_MONTH}) (?P<day2>\d{{1,2}})(?:st|nd|rd|th)?\b(?!:)(?:,? (?P<year2>\d{{4}}))?)\)?(?: at the latest)?",
     re.IGNORECASE,
 )
+_MAY_BE = re.compile(rf"\d{{4}}-\d\d-|\d(?:st|nd|rd|th)?(?: of)? {_MONTH}|\b{_MONTH} \d", re.IGNORECASE)
 # "8 or 9 May", "18-25 July": the second day alone is not when it is due.
 _OF_SEVERAL = re.compile(r"\d(?:st|nd|rd|th)? ?(?:or|and|to|till|until|-|–|/) ?$")
 
@@ -32,7 +33,7 @@ def due_in(text: str, at: int) -> tuple[str, str]:
 
     A day without a year is the next such day after `at`, when it was said. The day is empty where there is none, or several.
     """
-    if not any(map(str.isdigit, text)):
+    if not _MAY_BE.search(text):
         return "", text
     found = [(match, day) for match in _DUE.finditer(text) if (day := _day(match, at))]
     firm = [day for match, day in found if match["last"]] or [day for _, day in found]

@@ -78,17 +78,16 @@ class _Reader:
 
     def _parts(self, candidates: Sequence[Candidate]) -> Iterator[_Part]:
         """The sentences of the message: those of candidates with the days they meant, then the others."""
-        read: list[tuple[int, int]] = []
+        left = sentences(self.text)
         for one in candidates:
             own = [(place.start, place.end) for place in one.places if place.seq == self.seq]
-            read += own
-            whole = len(own) == len(one.places)
-            for text in [one.text] if whole else [self.text[start:end] for start, end in own]:
-                for start, end in sentences(text):
-                    yield _Part(_evened(text[start:end]), one.kind)
-        for start, end in sentences(self.text):
-            if not any(first < end and start < last for first, last in read):
-                yield _Part(_evened(self.text[start:end]), "")
+            within = [span for span in left if any(span[0] < end and start < span[1] for start, end in own)]
+            texts = [one.text] if len(own) == len(one.places) else [self.text[start:end] for start, end in own]
+            if len(within) != 1:  # candidates may overlap, and be of more than one sentence
+                texts = [text[start:end] for text in texts for start, end in sentences(text)]
+            yield from (_Part(_evened(text), one.kind) for text in texts)
+            left = [span for span in left if span not in within]
+        yield from (_Part(_evened(self.text[start:end]), "") for start, end in left)
 
     def _state(self, part: _Part) -> None:
         """Add the task, the goal or the problem a sentence states, or that something is over."""

@@ -25,7 +25,7 @@ _UNREAL = re.compile(r"\b(?:if|unless|in case|when|once|until|whether|would|coul
 # What one has to do without its being a task; "I must not" is a rule.
 _NO_TASK = frozenset(
     "not never be have say admit see know think wonder mention stop wait live stay keep need want like love miss hate feel believe "
-    "agree sleep no always let find".split()
+    "agree sleep no always".split()
 )
 _NO_GOAL = frozenset("know hear see say ask tell mention add point proceed be have make".split())
 # "I'll" is a promise only with one of these, or with a day.
@@ -61,7 +61,9 @@ class Task(NamedTuple):
 
 def task_in(said: str) -> Task | None:
     """The first task a sentence states; a question states none, but for a request to be reminded."""
-    for match in _TASK.finditer(said):
+    at = 0
+    while match := _TASK.search(said, at):
+        at = match.start("what")
         what = clause(match["what"])
         verb, _, rest = what.partition(" ")
         asked = match["asked"] is not None
