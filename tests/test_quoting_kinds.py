@@ -192,7 +192,8 @@ I'm a bit tired.
 I'm OK.
 I want to know what it costs.
 I'd like to know more.
-They always remind me of home.
+The delay is due to the rain.
+I'm trying to find out what it costs.
 The hotel is not booked.
 I'll be fine.
 It was 20 at most, not 30.

@@ -14,7 +14,7 @@ _USERS = frozenset(("rule", "constraint", "preference", "who", "goal", "decision
 
 _DO = (
     r"(?:use|write|put|send|give|ask|add|call|book|suggest|include|mention|show|tell|edit|push|commit|reply|answer|round|skip|touch|assume"
-    r"|recommend|quote|share|delete|change|log|run|remind|propose|print|sign|leave|force|invent|tidy|start|end|format|translate|repeat)\b(?! (?:up|in|never|too much|to this)\b)"
+    r"|recommend|quote|share|delete|change|log|run|remind|propose|print|sign|leave|force|invent|tidy|start|end|format|translate|repeat)\b(?! to this\b)"
 )
 _STYLE = (
     r"(?:emojis?|emoticons?|exclamation (?:marks?|points?)|em[ -]dashes|bullets?|bullet points|jargon|markdown|small talk|cheering|sermons?"
@@ -32,7 +32,7 @@ _JOB = (
 # Kind: lines of "words one of which must be there :: what the sentence then says". Capitals count where (?-i:…) says so.
 _TABLE = {
     "rule": r"""
-from going :: ^(?!.*\b(?:i['’]?ll|i will|i['’]?m|s?he|they|mum|mam|mom|dad)\b.*\bfrom now on).*\b(?:from now on|from here on|going forward)\b
+from going :: ^(?!.*\b(?:s?he|they|mum|mam|mom|dad)\b.*\bfrom now on).*\b(?:from now on|from here on|going forward)\b
 always never :: (?:^|[.,;:!?–-] ?|\b(?:and|but|so|please|pls|should|must|also) )(?:always|never|don['’]?t ever) {do}
 please pls :: \b(?:please|pls) (?:never|do not|don['’]?t|always|no more)\b(?! (?:reply to this|worry)\b)(?!.*\b(?:yet|today|for now|this time|now)\b)
 ever never again :: (?:^|[.,;:!–-] ?|\b(?:and|but|so) )(?:don['’]?t|do not) {do} [\w ]*\bever\b|\bno [\w ]{{2,40}}, (?:ever|never again)\b|(?:^|[.,;:–-] |\b(?:and|but|so) )never (?:a|an|the|on|in|under|after|more|any) \w+
@@ -69,7 +69,7 @@ allergic allergy allergies intolerant coeliac celiac vegetarian vegan lactose wh
 can cant cannot :: \bi (?:can['’]?t|cannot|can not) (?:eat|drink|swim|drive|lift|climb|hear|afford|tolerate|have (?:milk|gluten|dairy|nuts|eggs))\b
 budget ceiling limit cap :: \b(?:my|our|the|total) (?:\w+ )?(?:budget|ceiling|spending limit|limit|cap) (?:for [\w ]+ )?(?:is|are|stays|['’]s)\b(?! (?:ok|fine|good|right|great)\b)|\bbudget['’]s\b|\bbudget of\b
 more most latest later tops max maximum over :: \b(?:no|not) (?:more|later|longer) than (?:\d|[€$£]|a |one|two|three|half)|\bat the latest\b|\b\d+[\w€$£ ]*,? (?:tops|max|maximum|at most)\b|\bat most (?:\d|[€$£]|one|two|three|four|five|six)\w*
-deadline due :: \b(?:the|my|our|new) (?:\w+ )?deadline (?:is|moved|stays|now|for)\b|\bdeadline:|\b(?:is|are) due (?:to|on|by|thurs|mon|tues|wed|fri)
+deadline due :: \b(?:the|my|our|new) (?:\w+ )?deadline (?:is|moved|stays|now|for)\b|\bdeadline:|\b(?:is|are) due (?:on|by|thurs|mon|tues|wed|fri)
 by :: \b(?:has|have|must|needs?)(?: to)? be (?:in|done|ready|back|gone|finished|paid|out|submitted|delivered)\b[\w ,]*? (?:by|before) (?:\d|the \d|mon|tue|wed|thu|fri|sat|sun|jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|tomorrow)
 allergisch allergie zöliakie laktoseintolerant vegetarier vegetarierin veganer veganerin asthma vegan vegetarisch :: \b(?:allergisch (?:gegen|auf)|allergie gegen|(?:hat|habe|hab) (?:asthma|zöliakie|eine allergie)|laktoseintolerant|bin (?:vegetarier\w*|vegan\w*))\b
 budget höchstens maximal spätestens frist abgabefrist mehr über :: \b(?:mein|unser|das) budget (?:ist|liegt|beträgt)\b|\b(?:höchstens|maximal|nicht mehr als|nicht über) \d|\bspätestens (?:am|bis|zum|\d)|\b(?:die|meine) (?:abgabe)?frist (?:ist|endet|läuft)\b
@@ -82,7 +82,7 @@ orçamento máximo prazo posso :: \b(?:meu|nosso|o) orçamento (?:é|são)|\bno 
 """,
     "preference": r"""
 prefer rather :: \b(?:i|we)(?: really| still| always| also| generally| usually)? prefer\b|\b(?:i|we)(?:['’]d| would)(?: much| really| still)? (?:rather|prefer)\b
-like likes love hate dislike enjoy adore detest stand :: (?:^|[.,;:!(–-] ?|\b(?:and|but|because|also|so|that|since|yeah|honestly|which|as) )i(?: really| also| do| just| still| absolutely| kind of| kinda|['’]ve always)*(?: don['’]?t| do not)?(?: really| much)? (?:like|love|hate|dislike|enjoy|adore|detest|can['’]?t stand|loved)\b(?! (?:it|that|this|the idea|you|your|how|what|to (?:know|hear|see)|when|them|him|her|his|all the|the way|seeing|having|watching (?:them|him|her|our)|every one)\b)
+like likes love hate dislike enjoy adore detest stand :: (?:^|[.,;:!(–-] ?|\b(?:and|but|because|also|so|that|since|yeah|honestly|which|as) )i(?: really| also| do| just| still| absolutely| kind of| kinda|['’]ve always)*(?: don['’]?t| do not)?(?: really| much)? (?:like|love|hate|dislike|enjoy|adore|detest|can['’]?t stand|loved)\b(?! (?:it|that|this|the idea|you|your|how|what|to (?:know|hear|see)|when|every one)\b)
 stand :: \bi (?:can['’]?t|cannot) stand\b
 favourite favorite fan :: \bmy (?:all-time |absolute )?favou?rite\b|\bi['’]m (?:not )?(?:really )?a (?:big |huge )?fan of\b|^not a (?:big )?fan of\b
 mag hasse liebe bevorzuge lieber lieblings :: \b(?:ich (?:mag|hasse|liebe|bevorzuge)|(?:mag|hasse|liebe) ich|(?:ist|wäre|wär) mir \w* ?lieber|mir (?:ist|wäre|wär) [\w ]*lieber)\b|\bich [\w ]{{0,30}}lieber\b|\bmein\w* lieblings
@@ -94,7 +94,7 @@ prefiro odeio detesto adoro gosto :: \bprefiro\b|\b(?:odeio|detesto|adoro)\b(?! 
 name :: \bmy (?:full |first |last |real )?name(?:['’]s| is)\b
 m im am :: (?:^|[.,;:!] |\b(?:hi|hello|hey|and|but|so|as),? )(?:i['’]?m|i am) (?:also )?(?:an? |the )(?:[\w-]+ ){{0,3}}{job}\b|(?:^|[.!] |\b(?:hi|hello|hey),? )i(?:['’]m| am) (?-i:[A-Z][a-zà-ÿ]+)(?=[ ,.(]|$)(?! (?:and|or) )|\bi['’]m (?:1[3-9]|[2-9]\d)(?=[,.;]|$| and | years)
 living live work teach :: \bi (?:\w+ ){{1,6}}for a living\b|\bi (?:live|work|teach|study) (?:in|at|as|for|on) (?:an? |the )?\w+|\bwe live (?:in|on|at)\b|\blives? with (?:me|us)\b|\bi teach (?!till|until|on|from|at)\w+
-my our :: \b(?:my|our) (?:\w+ )?{kin} (?-i:[A-ZÀ-Ý])[\w'’-]+(?=[.;)]|,(?! \w+ and i)| (?:is|and|has|lives|works|reads|was)\b|$)|\b(?:my|our) {kin}(?:['’]s name is| is called| is named|['’]s called| is an? {job}| works (?:as|at|in)| lives (?:in|at))\b|\bmy {kin} is \d
+my our :: \b(?:my|our) (?:\w+ )?{kin} (?-i:[A-ZÀ-Ý])[\w'’-]+(?=[.;)]|,| (?:is|and|has|lives|works|reads|was)\b|$)|\b(?:my|our) {kin}(?:['’]s name is| is called| is named|['’]s called| is an? {job}| works (?:as|at|in)| lives (?:in|at))\b|\bmy {kin} is \d
 old aged :: \b(?:is|['’]s|['’]m|am|turned|turns) \d+ years old\b|\baged \d
 heiße heisse name :: \bich hei(?:ß|ss)e\b|\bmein name ist\b
 wohne lebe arbeite bin :: \bich (?:wohne|lebe) (?:in|bei|mit|seit)\b|\bich arbeite (?:als|bei|in)\b|\bich bin (?:eine? |die |der )?(?-i:[A-ZÄÖÜ])[a-zäöüß]+(?:in|er|ist|eur|arzt|anwalt|rentner)\b|\bich bin \d\d(?=[,. ])
@@ -108,18 +108,18 @@ esposa mulher marido filha filho mãe irmã irmão pai :: \b(?:minha|meu) (?:esp
 """,
     "goal": r"""
 goal aim dream :: \b(?:my|our|the) (?:main |big |real )?(?:goal|aim|dream) (?:is|was|['’]s|for)\b|\bthat['’]s the goal\b
-want :: \b(?:i|we)(?: really| just| also|['’]ve always)? want(?:ed)? to (?!know\b|ask\b|see\b|hear\b|say\b|thank\b|tell\b|talk\b|check\b|show\b|share\b|be clear\b|look at\b|make sure\b|try (?:it|that|something)\b)\w+
-trying planning plan plans hoping aiming :: \b(?:i['’]?m|we['’]?re|i am|we are)(?: also| still)? (?:trying|planning|hoping|aiming|saving|training) (?:to|for|on|a)\b|\b(?:i|we) plan (?:to|on)\b
-like love :: \b(?:i|we)(?:['’]d| would) (?:really )?(?:like|love) to (?!know\b|ask\b|see\b|hear\b|say\b|thank\b|report\b|talk\b|check\b|book\b|have a look\b|return\b|cancel\b|change\b|try (?:it|that)\b|do (?:it|that|either)\b|join\b|come\b|meet\b|take\b)\w+
+want :: \b(?:i|we)(?: really| just| also|['’]ve always)? want(?:ed)? to (?!know\b|ask\b|see\b|hear\b|say\b|thank\b|tell\b|talk\b|check\b|show\b|share\b|be clear\b|look at\b|try something\b)\w+
+trying planning plan plans hoping aiming :: \b(?:i['’]?m|we['’]?re|i am|we are)(?: also| still)? (?:trying|planning|hoping|aiming|saving|training) (?:to|for|on|a)\b(?! (?:find|figure) out\b)|\b(?:i|we) plan (?:to|on)\b
+like love :: \b(?:i|we)(?:['’]d| would) (?:really )?(?:like|love) to (?!know\b|ask\b|see\b|hear\b|say\b|thank\b|report\b|talk\b|check\b|book\b|have a look\b|return\b|cancel\b|change\b)\w+
 ziel will möchte möchten wollen vor plane planen :: \b(?:mein|unser) ziel\b|\b(?:ich (?:will|möchte|plane)|wir (?:wollen|möchten|planen)) (?!wissen|fragen|sagen|nur|dir|dich)\w+[\w ,]*\w+en\b|\bich hab\w* vor\b
 but objectif voudrais veux veut aimerais compte voulons :: \b(?:mon|notre) (?:but|objectif)\b|\b(?:je (?:veux|voudrais|compte)|on (?:veut|voudrait|compte)|nous voulons|j['’]aimerais) (?!savoir|dire|voir|te |vous |que )\w+(?:er|ir|re|oir)\b
 quiero queremos gustaría meta objetivo pienso planeo :: \b(?:mi|nuestr[oa]) (?:meta|objetivo)\b|\b(?:quiero|queremos|me gustaría|nos gustaría|planeo|pienso) (?!saber|preguntar|decir|ver|que)\w+[aei]r(?:me|lo|la|nos)?\b
 quero queremos gostaria meta objetivo pretendo querendo :: \b(?:minha|nossa|meu|nosso) (?:meta|objetivo)\b|\b(?:quero|queremos|gostaria de|pretendo|(?:tô|estou|tou) querendo) (?!saber|perguntar|dizer|ver|que)\w+[aeio]r\b
 """,
     "decision": r"""
-decided settled agreed decision :: \b(?:i|we)(?:['’]ve| have)?(?: all| finally)? (?:decided|settled|agreed)\b|\bsettled on\b|^\W*(?:decision|decided|settled):|^\W*agreed\b(?=.*\d)|\bit['’]s (?:decided|settled)\b
-let lets go going stick :: \blet['’]?s (?:go (?:with|for)|take (?:the|it)|stick (?:with|to)|settle on|make it \d|use|drop)\b|\b(?:(?:i|we)(?:['’]ll| will)|we['’]re|we are) (?:go(?:ing)? (?:with|for)|stick(?:ing)? (?:with|to))\b
-take :: \b(?:i|we)(?:['’]ll| will) take (?:(?:the|option|both|room|unit)\b|(?:it|that one)(?=[.!,]|$))|\bwe take (?:the\b|(?-i:[A-Z]))
+decided settled agreed decision :: \b(?:i|we)(?:['’]ve| have)?(?: all| finally)? (?:decided|settled|agreed)\b|\bsettled on\b|^\W*(?:decision|decided|settled):|^\W*agreed[:,] \w|\bit['’]s (?:decided|settled)\b
+let lets go going stick :: \blet['’]?s (?:go (?:with|for)|take|stick (?:with|to)|settle|make it|use|keep|drop)\b|\b(?:i|we)(?:['’]ll| will|['’]re| are|['’]m| am) (?:go(?:ing)? (?:with|for)|stick(?:ing)? (?:with|to))\b
+take :: \b(?:i|we)(?:['’]ll| will) take (?:(?:the|option|both|room|unit)\b|(?:it|that one)\b)|\bwe take (?:the\b|(?-i:[A-Z]))
 make change scrap :: (?:^|[.,;:] |\b(?:no|ok|so|and|actually),? )make (?:it|that|them) (?:\d|[€$£])|(?:^|[.,;:] |\bok,? )scrap (?:the|that|it)\b|^\W*change of plan\b
 nehmen nehme entschieden beschlossen abgemacht bleiben :: \b(?:wir nehmen|ich nehme|nehmen wir|ich nehm) (?:den|die|das|lieber)\b|(?<!nicht )\b(?:entschieden|beschlossen)\b|^abgemacht\b|\bwir bleiben bei\b
 part prend prends garde tranché décidé choisi va :: \bon (?:part sur|prend (?:le|la|les)|garde (?:le|la|les))\b|\b(?:on a|j['’]ai|nous avons) (?:tranché|décidé|choisi)\b|^\W*(?:ok |allez )?va pour\b|\bje prends (?:le|la|les)\b|\bc['’]est décidé\b
@@ -127,9 +127,9 @@ decidido decidimos quedo quedamos vamos :: \b(?:hemos|he) decidido\b|\bdecidimos
 decidi decidimos fechado combinado fico ficamos :: \b(?:decidi|decidimos|fica decidido)\b|^\W*(?:fechado|combinado)\b|\b(?:fico|ficamos|vou ficar) com\b
 """,
     "open": r"""
-remind forget poke :: (?:^|[.,;:!] |\b(?:please|pls|and|you|so|then|but) )remind me\b(?! of (?:my|that|the)\b)|\bdon['’]?t let me forget\b|\bhold me to it\b
+remind forget poke :: \bremind me\b|\bdon['’]?t let me forget\b|\bhold me to it\b
 ll ill il will haven :: \b(?:i|we)(?:['’]?ll| will) (?:also |then |just )?(?:send|check|ask|call|ring|bring|write|email|mail|pay|chase|find out|look into|get back|let you know|tell you|post|book|confirm|report|measure|order|sign|submit|upload|follow up|talk to|speak to|pick|drop|make the|do (?:it|that|this) (?:by|on|tomorrow|tonight))\b
-need needs have has got still must :: \b(?:i|we)(?: still| also|['’]ve (?:still )?got)? ?(?:need|have|needs|must)? to (?:be back|call|ask|send|check|find|book|pay|ring|write|get|make|fix|buy|finish|decide|tell|order|sign|sort|renew|move)\b|\bstill (?:open|pending|undecided|to do)\b|\b(?:we|i) haven['’]?t (?:decided|heard|got)\b
+need needs have has got still must :: \b(?:i|we)(?: still| also|['’]ve (?:still )?got)? ?(?:need|have|needs|must)? to (?:be back|call|ask|send|check|find|book|pay|ring|write|get|make|fix|buy|finish|decide|tell|order|sign|sort|renew|move|do)\b|\bstill (?:open|pending|undecided|to do)\b|\b(?:we|i) haven['’]?t (?:decided|heard|got)\b
 todo do :: \bto-?do:
 erinner erinnere :: \berinnere? mich\b
 muss müssen frag frage ruf rufe schick schicke kümmer kümmere melde hol offen aus :: \b(?:ich muss|muss ich|wir müssen|müssen wir) (?:noch|bis|mal)\b|\bich (?:frage?|rufe?|schicke?|kümmere?|melde|hole?|kläre?) (?!mich (?:ob|was))\w+|\b(?:noch offen|steht noch aus|stehen noch aus)\b
@@ -142,7 +142,7 @@ order booking ticket invoice reference ref confirmation case claim tracking seri
 bestellnummer auftragsnummer rechnungsnummer aktenzeichen kundennummer mitgliedsnummer vorgangsnummer numéro référence dossier número referencia localizador :: \b(?:\w+nummer|aktenzeichen|numéro(?: de \w+)?|référence|dossier|número(?: de \w+)?|referencia|localizador)(?: ist| est| es| é|:)? ?[*`#]*(?-i:(?=[\w/-]{{4}})[A-Z0-9][A-Z0-9/-]*\d[\w-]*)
 """,
     "state": r"""
-booked merged deployed refunded issued confirmed cancelled canceled sent paid signed fixed shipped delivered approved published uploaded released submitted rejected rebooked installed migrated done closed reserved :: \b(?:is|are|was|were|been|got|['’]s|['’]re|['’]ve|have|i|we)(?: now| already| just| all)? (?:booked|merged|deployed|refunded|issued|confirmed|cancelled|canceled|sent|paid|signed|fixed|shipped|delivered|approved|published|uploaded|released|submitted|rejected|rebooked|installed|migrated|closed(?! (?:on|from|to|until|for))|reserved)\b(?! (?:up|off|in)\b|-)|^\W*(?:booked|merged|deployed|refunded|confirmed|cancelled|canceled|sent|paid|signed|fixed|shipped|published|submitted)\b(?! (?:social|search|on|up)\b|-)
+booked merged deployed refunded issued confirmed cancelled canceled sent paid signed fixed shipped delivered approved published uploaded released submitted rejected rebooked installed migrated done closed reserved :: \b(?:is|are|was|were|been|got|['’]s|['’]re|['’]ve|have|i|we)(?: now| already| just| all)? (?:booked|merged|deployed|refunded|issued|confirmed|cancelled|canceled|sent|paid|signed|fixed|shipped|delivered|approved|published|uploaded|released|submitted|rejected|rebooked|installed|migrated|closed(?! (?:on|from|to|until|for))|reserved)\b(?!-)|^\W*(?:booked|merged|deployed|refunded|confirmed|cancelled|canceled|sent|paid|signed|fixed|shipped|published|submitted)\b(?! (?:social|search|on)\b|-)
 gebucht bezahlt geschickt verschickt bestätigt storniert unterschrieben erledigt eingereicht überwiesen :: \b(?:ist|sind|wurden?|hab|habe|haben) [\w ,.]{{0,40}}?(?:gebucht|bezahlt|geschickt|verschickt|bestätigt|storniert|unterschrieben|erledigt|eingereicht|überwiesen)\b
 réservé réservée confirmé confirmée payé payée envoyé signé signée déposé annulé annulée :: \b(?:est|sont|été|ai|a|avons) (?:bien )?(?:réservée?s?|confirmée?s?|payée?s?|envoyée?s?|signée?s?|déposée?s?|annulée?s?)(?!\w)
 reservado reservada confirmado confirmada pagado pagada enviado enviada firmado firmada registrada registrado cancelado cancelada :: \b(?:está|están|ha sido|queda|quedado|he|hemos) (?:ya )?(?:reservad[oa]|confirmad[oa]|pagad[oa]|enviad[oa]|firmad[oa]|registrad[oa]|cancelad[oa])\b
@@ -181,7 +181,7 @@ _REPORTED = re.compile(
     re.IGNORECASE,
 )
 _UNSURE = re.compile(
-    r"(?:\b(?:not|never|until|once|if|when|unless|will be|should be|can be|to be|yet|whether|while|nicht|wenn|sobald|pas|si|quand|cuando|no|não|se|quando)|n['’]t)\b[\w' ’]{0,20}$|没$",
+    r"(?:\b(?:not|none|never|until|once|if|when|unless|will be|should be|can be|to be|yet|whether|while|nicht|wenn|sobald|pas|si|quand|cuando|no|não|se|quando)|n['’]t)\b[\w' ’]{0,20}$|没$",
     re.IGNORECASE,
 )
 _ANY_CHINESE = "中文"  # calls for the patterns in Chinese
