@@ -175,3 +175,9 @@ def test_any_text_is_read_lone_surrogates_included(text: str) -> None:
 def test_a_long_text_is_read_in_its_beginning_only(piece: str) -> None:
     text = piece * (400_000 // len(piece))
     assert undated(dated(text, SATURDAY)) == text
+
+
+def test_a_date_at_the_end_of_what_is_read_is_left_alone() -> None:
+    for before in range(3_960, 4_010):
+        text = "x" * before + " until Monday 4 May"
+        assert dated(text, SATURDAY) == text

@@ -178,6 +178,8 @@ def dated(text: str, said_at: int) -> str:
     try:
         said = datetime.fromtimestamp(said_at / 1000, UTC).date()
         for match in islice(_ANCHOR.finditer(head), 10 * _MOST):
+            if match.end() > _READ - 40:
+                break  # what stands beside it may be cut off
             day = _meant(match, said)
             if day is not None:
                 parts += [text[at : match.end()], f" ({day.day} {_SHORT[day.month - 1]} {day.year:04})"]
