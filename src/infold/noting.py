@@ -10,7 +10,7 @@ from infold.ledger.erasure import delete_mentions_at
 from infold.ledger.query import Connection
 from infold.ledger.rows import ChatRow
 from infold.lines.line import Line, is_standing
-from infold.lines.merging import quotation
+from infold.lines.merging import overlap, quotation
 from infold.marks import REMOVED, UNREADABLE
 from infold.messages import Message
 from infold.quoting.candidate import Candidate
@@ -52,9 +52,18 @@ def note_stated(
 ) -> list[tuple[Candidate, ...]]:
     """Note what some messages state that lasts; gives what each of them may be quoted for."""
     read = candidates(connection, key, messages)
-    every = [quotation(candidate) for found in read for candidate in found]
-    stated.note(connection, key, [line for line in every if lasts(line)])
+    stated.note(connection, key, [line for found in read for line in _apart(map(quotation, found))])
     return read
+
+
+def _apart(lines: Iterable[Line]) -> list[Line]:
+    """The lines of a message that last, no words in two of them: of those that share some, the surest."""
+    lasting = [line for line in lines if lasts(line)]
+    kept: list[Line] = []
+    for line in sorted(lasting, key=lambda line: (-line.standing, len(line.text))):
+        if not any(overlap(line, other) for other in kept):
+            kept.append(line)
+    return [line for line in lasting if line in kept]
 
 
 def note_written(connection: Connection, key: int, written: Iterable[Line]) -> None:

@@ -32,26 +32,35 @@ def resolve(lines: Iterable[Line]) -> list[Line]:
     index, ids = Index(), dict[int, str]()
     for line in lines:
         line = replace(line, status=CURRENT, valid_to=None, superseded_by=None, conflicts_with=())
-        repeated = False
-        for at, effect in effects(said_of(line), index):
+        hits = effects(said_of(line), index)
+        holds = next((ids[at] for at, effect in hits if effect is Effect.REPEATS), line.id)
+        if holds == line.id:
+            found[holds] = line
+        else:
+            old = found[holds]
+            sources = old.sources if old.chat != line.chat else tuple(sorted({*old.sources, *line.sources}))
+            found[holds] = replace(old, sources=sources)
+        for at, effect in hits:
             old = found[ids[at]]
-            if effect is Effect.REPEATS:
-                sources = old.sources if old.chat != line.chat else tuple(sorted({*old.sources, *line.sources}))
-                found[old.id] = replace(old, sources=sources)
-                repeated = True
-                break
             if effect is Effect.CONFLICTS:
-                found[old.id] = replace(old, status=CONFLICTING, conflicts_with=(*old.conflicts_with, line.id))
-                line = replace(line, status=CONFLICTING, conflicts_with=(*line.conflicts_with, old.id))
-                continue
-            found[old.id] = replace(old, status=SUPERSEDED, valid_to=line.said_at, superseded_by=line.id, conflicts_with=())
-            index.remove(at)
-            for rival in old.conflicts_with:  # settled for those it contradicted, too
-                _settle(found, rival, old.id)
-        if not repeated:
-            found[line.id] = line
+                _flag(found, old.id, holds)
+            elif effect is not Effect.REPEATS:
+                found[old.id] = replace(
+                    old, status=SUPERSEDED, valid_to=line.said_at, superseded_by=holds, conflicts_with=()
+                )
+                index.remove(at)
+                for rival in old.conflicts_with:  # settled for those it contradicted, too
+                    _settle(found, rival, old.id)
+        if holds == line.id:
             ids[index.add(said_of(line))] = line.id
     return list(found.values())
+
+
+def _flag(found: dict[str, Line], *both: str) -> None:
+    for id, rival in (both, both[::-1]):
+        rivals = found[id].conflicts_with
+        if rival not in rivals:
+            found[id] = replace(found[id], status=CONFLICTING, conflicts_with=(*rivals, rival))
 
 
 def _settle(found: dict[str, Line], rival: str, gone: str) -> None:

@@ -219,7 +219,7 @@ class _Draft:
         is not shown again."""
         mine = [line for line in self.lines.values() if line.layer == layer]
         for line in mine:
-            if line.quoted and any(_overlap(line, other) for other in shown):
+            if line.quoted and any(overlap(line, other) for other in shown):
                 self.remove(line.id)
         mine = [line for line in mine if line.id in self.lines]
         folds = sorted({line.fold for line in mine}) if layer == LEAF else [0]
@@ -234,7 +234,7 @@ class _Draft:
                 self.add(replace(line, text=excerpt(line.text, max(8, cap - 16), " … ")))
 
 
-def _overlap(one: Line, other: Line) -> bool:
+def overlap(one: Line, other: Line) -> bool:
     """Whether two quotations have words of a message in common."""
     return any(a.seq == b.seq and a.start < b.end and b.start < a.end for a in one.places[-1:] for b in other.places[-1:])
 
@@ -276,18 +276,23 @@ class _Meeting:
     def take(self, candidate: Candidate) -> None:
         draft, line = self.draft, quotation(candidate)
         worth, standing = line.worth, line.standing
+        same: int | None = None
         for at, effect in effects(said_of(line), self.index):
             old = draft.lines[self.at[at]]
             if effect is Effect.CONFLICTS:
                 continue
-            if effect is Effect.REPEATS:  # one line, which rests on both messages
-                draft.remove(old.id)
-                self.at[at] = draft.add(replace(old, sources=(*old.sources, *line.sources))).id
-                return
+            if effect is Effect.REPEATS:
+                same = at if same is None else same
+                continue
             if effect is Effect.REPLACES:  # the new one is never the one that is lost
                 worth, standing = max(worth, old.worth), max(standing, old.standing)
             draft.remove(old.id)
             self.index.remove(at)
+        if same is not None:  # one line, which rests on both messages
+            old = draft.lines[self.at[same]]
+            draft.remove(old.id)
+            self.at[same] = draft.add(replace(old, sources=(*old.sources, *line.sources))).id
+            return
         line = replace(line, worth=worth, standing=standing)
         self._know(draft.add(replace(line, layer=draft.layer_of(line, LEAF if draft.policy.leaf_cap else LONG))))
 
