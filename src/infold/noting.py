@@ -40,21 +40,32 @@ def note(connection: Connection, key: int, chat: str, messages: Sequence[Message
     """Note what some messages state that lasts, and what they say of entities. They follow each other."""
     read = note_stated(connection, key, messages)
     said = [
-        mention for message, found in zip(messages, read, strict=True) for mention in entities.read(message, found, chat)
+        mention
+        for message, found in zip(messages, read, strict=True)
+        for mention in entities.read(message, found, chat)
     ]
     mentions.note_mentions(connection, key, None, said)
     if messages:
         derived.set_read_to(connection, key, messages[-1].seq)
 
 
-def note_stated(
-    connection: Connection, key: int, messages: Sequence[Message]
-) -> list[tuple[Candidate, ...]]:
+def note_stated(connection: Connection, key: int, messages: Sequence[Message]) -> list[tuple[Candidate, ...]]:
     """Note what some messages state that lasts; gives what each of them may be quoted for."""
     read = candidates(connection, key, messages)
-    every = [quotation(candidate) for found in read for candidate in found]
+    every = [quotation(candidate) for found in read for candidate in _single(found)]
     stated.note(connection, key, [line for line in every if lasts(line)])
     return read
+
+
+def _single(found: Sequence[Candidate]) -> list[Candidate]:
+    """Candidates less those that hold another one: of two sentences, each is a fact by itself."""
+
+    def holds(one: Candidate, other: Candidate) -> bool:
+        outer, inner = one.places[-1], other.places[-1]
+        within = outer.seq == inner.seq and outer.start <= inner.start and inner.end <= outer.end
+        return within and outer != inner
+
+    return [one for one in found if not any(holds(one, other) for other in found)]
 
 
 def note_written(connection: Connection, key: int, written: Iterable[Line]) -> None:

@@ -44,7 +44,9 @@ def resolve(lines: Iterable[Line]) -> list[Line]:
                 found[old.id] = replace(old, status=CONFLICTING, conflicts_with=(*old.conflicts_with, line.id))
                 line = replace(line, status=CONFLICTING, conflicts_with=(*line.conflicts_with, old.id))
                 continue
-            found[old.id] = replace(old, status=SUPERSEDED, valid_to=line.said_at, superseded_by=line.id, conflicts_with=())
+            found[old.id] = replace(
+                old, status=SUPERSEDED, valid_to=line.said_at, superseded_by=line.id, conflicts_with=()
+            )
             index.remove(at)
             for rival in old.conflicts_with:  # settled for those it contradicted, too
                 _settle(found, rival, old.id)

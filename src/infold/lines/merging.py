@@ -236,7 +236,9 @@ class _Draft:
 
 def _overlap(one: Line, other: Line) -> bool:
     """Whether two quotations have words of a message in common."""
-    return any(a.seq == b.seq and a.start < b.end and b.start < a.end for a in one.places[-1:] for b in other.places[-1:])
+    return any(
+        a.seq == b.seq and a.start < b.end and b.start < a.end for a in one.places[-1:] for b in other.places[-1:]
+    )
 
 
 def _best(group: Sequence[Line], cap: int) -> set[str]:
