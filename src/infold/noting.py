@@ -10,7 +10,7 @@ from infold.ledger.erasure import delete_mentions_at
 from infold.ledger.query import Connection
 from infold.ledger.rows import ChatRow
 from infold.lines.line import Line, is_standing
-from infold.lines.merging import overlap, quotation
+from infold.lines.merging import quotation
 from infold.marks import REMOVED, UNREADABLE
 from infold.messages import Message
 from infold.quoting.candidate import Candidate
@@ -40,30 +40,32 @@ def note(connection: Connection, key: int, chat: str, messages: Sequence[Message
     """Note what some messages state that lasts, and what they say of entities. They follow each other."""
     read = note_stated(connection, key, messages)
     said = [
-        mention for message, found in zip(messages, read, strict=True) for mention in entities.read(message, found, chat)
+        mention
+        for message, found in zip(messages, read, strict=True)
+        for mention in entities.read(message, found, chat)
     ]
     mentions.note_mentions(connection, key, None, said)
     if messages:
         derived.set_read_to(connection, key, messages[-1].seq)
 
 
-def note_stated(
-    connection: Connection, key: int, messages: Sequence[Message]
-) -> list[tuple[Candidate, ...]]:
+def note_stated(connection: Connection, key: int, messages: Sequence[Message]) -> list[tuple[Candidate, ...]]:
     """Note what some messages state that lasts; gives what each of them may be quoted for."""
     read = candidates(connection, key, messages)
-    stated.note(connection, key, [line for found in read for line in _apart(map(quotation, found))])
+    every = [quotation(candidate) for found in read for candidate in _single(found)]
+    stated.note(connection, key, [line for line in every if lasts(line)])
     return read
 
 
-def _apart(lines: Iterable[Line]) -> list[Line]:
-    """The lines of a message that last, no words in two of them: of those that share some, the surest."""
-    lasting = [line for line in lines if lasts(line)]
-    kept: list[Line] = []
-    for line in sorted(lasting, key=lambda line: (-line.standing, len(line.text))):
-        if not any(overlap(line, other) for other in kept):
-            kept.append(line)
-    return [line for line in lasting if line in kept]
+def _single(found: Sequence[Candidate]) -> list[Candidate]:
+    """Candidates less those that hold another one: of two sentences, each is a fact by itself."""
+
+    def holds(one: Candidate, other: Candidate) -> bool:
+        outer, inner = one.places[-1], other.places[-1]
+        within = outer.seq == inner.seq and outer.start <= inner.start and inner.end <= outer.end
+        return within and outer != inner
+
+    return [one for one in found if not any(holds(one, other) for other in found)]
 
 
 def note_written(connection: Connection, key: int, written: Iterable[Line]) -> None:

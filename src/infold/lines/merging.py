@@ -219,7 +219,7 @@ class _Draft:
         is not shown again."""
         mine = [line for line in self.lines.values() if line.layer == layer]
         for line in mine:
-            if line.quoted and any(overlap(line, other) for other in shown):
+            if line.quoted and any(_overlap(line, other) for other in shown):
                 self.remove(line.id)
         mine = [line for line in mine if line.id in self.lines]
         folds = sorted({line.fold for line in mine}) if layer == LEAF else [0]
@@ -234,9 +234,11 @@ class _Draft:
                 self.add(replace(line, text=excerpt(line.text, max(8, cap - 16), " … ")))
 
 
-def overlap(one: Line, other: Line) -> bool:
+def _overlap(one: Line, other: Line) -> bool:
     """Whether two quotations have words of a message in common."""
-    return any(a.seq == b.seq and a.start < b.end and b.start < a.end for a in one.places[-1:] for b in other.places[-1:])
+    return any(
+        a.seq == b.seq and a.start < b.end and b.start < a.end for a in one.places[-1:] for b in other.places[-1:]
+    )
 
 
 def _best(group: Sequence[Line], cap: int) -> set[str]:

@@ -160,7 +160,13 @@ def _speaker(message: Message, before: Sequence[Message]) -> str:
     if not before:
         return ""
     last = before[-1]
-    return "same" if (last.role, last.name) == (message.role, message.name) else "other" if last.role == "user" else last.role
+    return (
+        "same"
+        if (last.role, last.name) == (message.role, message.name)
+        else "other"
+        if last.role == "user"
+        else last.role
+    )
 
 
 def _question(message: Message, before: Sequence[Message]) -> tuple[Seen, tuple[str, Place] | None]:

@@ -43,29 +43,51 @@ _KIN = {
     for at, group in enumerate(
         """postgresql postgres sqlite mysql mariadb mongodb oracle|aws azure gcp|python java rust go kotlin ruby php c++|react vue svelte angular|
         jenkins gitlab circleci|train bus car plane ferry bike zug bus auto flugzeug|hotel hostel apartment|coffee tea kaffee tee|
-        tabs spaces|pytest unittest|slack teams discord zoom|arq celery procrastinate|docker podman|npm yarn pnpm|uv pip poetry""".split("|")
+        tabs spaces|pytest unittest|slack teams discord zoom|arq celery procrastinate|docker podman|npm yarn pnpm|uv pip poetry""".split(
+            "|"
+        )
     )
     for word in group.split()
 }
 """Things of which people choose one: which group each is of."""
-_CHOOSE = frozenset(stem(word) for word in "use take book choose pick buy order prefer try want nehmen buchen prendre usar tomar".split())
+_CHOOSE = frozenset(
+    stem(word)
+    for word in "use take book choose pick buy order prefer try want nehmen buchen prendre usar tomar".split()
+)
 _OPEN = re.compile(
     r"\b(?:i['’]ll|i will|i (?:still )?(?:need|have|must|want)|need to|must|to ?do|remind me|don['’]t forget|remember to|please|can you|could you|will|still (?:to|have|need)|"
     r"going to|muss|müssen|nicht vergessen|il faut|je dois|n['’]oublie|tengo que|hay que|preciso|tenho que)\b|要|得",
     re.IGNORECASE,
 )
-_AGAIN = re.compile(r"\b(?:every|each|always|never|daily|weekly|monthly|yearly|jede[nrsm]?|immer|chaque|toujours|cada|siempre|sempre|once a|whenever)\b", re.IGNORECASE)
-_TODO = frozenset(stem(word) for word in "need remind remember forget todo do still want must muss müssen nicht vergessen have faut dois tengo hay preciso tenho later".split())
+_AGAIN = re.compile(
+    r"\b(?:every|each|always|never|daily|weekly|monthly|yearly|jede[nrsm]?|immer|chaque|toujours|cada|siempre|sempre|once a|whenever)\b",
+    re.IGNORECASE,
+)
+_TODO = frozenset(
+    stem(word)
+    for word in "need remind remember forget todo do still want must muss müssen nicht vergessen have faut dois tengo hay preciso tenho later".split()
+)
 _REPORTS = re.compile(
     r"\b(?:\w{2,}ed|bought|paid|sent|wrote|written|built|told|sold|rang|done|gekauft|gebucht|bezahlt|geschickt|geschrieben|bestellt|angerufen|acheté|réservé|payé|envoyé|appelé|"
     r"comprado|compr[eé]i?|reservado|reserv[eé]i?|pag(?:ado|ué|uei|o)|envi(?:ado|é|ei)|liguei|llamado|llamé)\b|了", re.IGNORECASE
 )  # fmt: skip
-_NOT_YET = re.compile(r"\b(?:will|['’]ll|to be|need|needs|must|should|going to|please|can you|could you|not|yet|want|wants|plan|almost|nearly|unless|until)\b|n['’]t\b", re.IGNORECASE)
-_READY = re.compile(r"\b(?:is|are|all|s) (?:done|finished|ready|sorted|live|fertig|erledigt|terminé|fait|hecho|listo|feito|pronto)\b", re.IGNORECASE)
-_ASKS = re.compile(r"^\W*(?:(?:and|so|but) )?(which|what|where|when|how much|how many|who|welche[rs]?|wann|wo|quel(?:le)?s?|quand|où|cuál|cuándo|dónde|qual|quando|onde)\b", re.IGNORECASE)
+_NOT_YET = re.compile(
+    r"\b(?:will|['’]ll|to be|need|needs|must|should|going to|please|can you|could you|not|yet|want|wants|plan|almost|nearly|unless|until)\b|n['’]t\b",
+    re.IGNORECASE,
+)
+_READY = re.compile(
+    r"\b(?:is|are|all|s) (?:done|finished|ready|sorted|live|fertig|erledigt|terminé|fait|hecho|listo|feito|pronto)\b",
+    re.IGNORECASE,
+)
+_ASKS = re.compile(
+    r"^\W*(?:(?:and|so|but) )?(which|what|where|when|how much|how many|who|welche[rs]?|wann|wo|quel(?:le)?s?|quand|où|cuál|cuándo|dónde|qual|quando|onde)\b",
+    re.IGNORECASE,
+)
 _SORTS_ASKED = {"when": ("date", "day", "clock"), "wann": ("date", "day", "clock"), "quand": ("date", "day", "clock"), "cuándo": ("date", "day", "clock"),
                 "quando": ("date", "day", "clock"), "how much": ("money", "number"), "how many": ("number",)}  # fmt: skip
-_BOOKED = frozenset(stem(word) for word in "hotel flight restaurant room table train airline campsite hostel venue".split())
+_BOOKED = frozenset(
+    stem(word) for word in "hotel flight restaurant room table train airline campsite hostel venue".split()
+)
 _BOOKS = frozenset(stem(word) for word in "book reserve".split())
 
 
@@ -138,7 +160,11 @@ def effects(new: Said, known: Index) -> list[tuple[int, Effect]]:
     for way in ways:
         for at, effect in way:
             old = known.lines[at]
-            if not _before(old, new) or not _may(new, old, effect) or (effect is Effect.REPLACES and _says_more(new, old)):
+            if (
+                not _before(old, new)
+                or not _may(new, old, effect)
+                or (effect is Effect.REPLACES and _says_more(new, old))
+            ):
                 continue
             if at not in found or _ORDER[effect] < _ORDER[found[at]]:
                 found[at] = effect
@@ -204,7 +230,11 @@ def _same_slot(new: Said, known: Index) -> Iterator[tuple[int, Effect]]:
     exact = [at for at in known.having(("slot", slot.of)) if _one_owner(new, slot, known.lines[at])]
     for at in exact:
         old = known.lines[at]
-        if old.slot is None or not old.sure or (old.slot.where != slot.where and not (new.changed and not slot.where and len(exact) == 1)):
+        if (
+            old.slot is None
+            or not old.sure
+            or (old.slot.where != slot.where and not (new.changed and not slot.where and len(exact) == 1))
+        ):
             continue
         yield from ((at, effect) for effect in _against(new, slot, old, old.slot))
     if not exact and new.changed and new.values:
@@ -225,7 +255,12 @@ def _one_owner(new: Said, slot: Slot, old: Said) -> bool:
 
 def _fits(new: Said, slot: Slot, old: Said) -> bool:
     """Whether the name of one thing is part of the other's, and both have one value of a sort."""
-    if old.slot is None or not old.sure or not (old.slot.of < slot.of or slot.of < old.slot.of) or not _one_owner(new, slot, old):
+    if (
+        old.slot is None
+        or not old.sure
+        or not (old.slot.of < slot.of or slot.of < old.slot.of)
+        or not _one_owner(new, slot, old)
+    ):
         return False
     return _differ(new, old) is not None and bool((slot.of & old.slot.of) & _SINGLE or slot.of < old.slot.of)
 
@@ -268,13 +303,21 @@ def _taken_back(new: Said, known: Index) -> Iterator[tuple[int, Effect]]:
 
 def _meant(new: Said, taken: Taken, old: Said) -> bool:
     """Whether a line is one that is taken back."""
-    if (old.taken and any(other.words & taken.words for other in old.taken)) or (old.chat, old.seq) == (new.chat, new.seq):
+    if (old.taken and any(other.words & taken.words for other in old.taken)) or (old.chat, old.seq) == (
+        new.chat,
+        new.seq,
+    ):
         return False
     if any(value not in [one for _, one in old.values] for _, value in taken.values):
         return False
     size, rest = len(taken.words), new.core - taken.words
     if taken.how == ENDED:
-        if old.denies or not old.sure or old.role != "user" or (old.mine != new.mine and len(old.core - taken.words) > 1):
+        if (
+            old.denies
+            or not old.sure
+            or old.role != "user"
+            or (old.mine != new.mine and len(old.core - taken.words) > 1)
+        ):
             return False
         return size > 1 or (size == 1 and len(old.core) <= 3 and old.mine == new.mine)
     if taken.how == DROP:
@@ -332,14 +375,25 @@ def _other_choice(new: Said, known: Index) -> Iterator[tuple[int, Effect]]:
             yield fit[0], Effect.REPLACES
     elif new.brief and not chosen and not new.values and len(new.core) <= 3:
         for verb in sorted(new.core & _CHOOSE):
-            near = [at for at in list(known.having(verb))[-3:] if _near(new, known.lines[at]) and len(known.lines[at].core) <= 3]
+            near = [
+                at
+                for at in list(known.having(verb))[-3:]
+                if _near(new, known.lines[at]) and len(known.lines[at].core) <= 3
+            ]
             if len(near) == 1:
                 yield near[0], Effect.REPLACES
 
 
 def _chooses(old: Said, chosen: str, rest: frozenset[str]) -> bool:
     """Whether a line chose something else, for the same use."""
-    return old.sure and not old.denies and not old.past and chosen not in old.core and rest <= old.core and len(old.core) <= 4 + len(rest)
+    return (
+        old.sure
+        and not old.denies
+        and not old.past
+        and chosen not in old.core
+        and rest <= old.core
+        and len(old.core) <= 4 + len(rest)
+    )
 
 
 def _near(new: Said, old: Said) -> bool:
@@ -357,7 +411,13 @@ def _brief(new: Said, known: Index) -> Iterator[tuple[int, Effect]]:
     fit = []
     for at in reversed(keys):
         old = known.lines[at]
-        if old.role == new.role and old.sure and not old.past and (old.chat, old.seq) != (new.chat, new.seq) and _before(old, new):
+        if (
+            old.role == new.role
+            and old.sure
+            and not old.past
+            and (old.chat, old.seq) != (new.chat, new.seq)
+            and _before(old, new)
+        ):
             if new.core <= old.core and not set(new.values) & set(old.values) and (sort != "number" or _like(new, old)):
                 fit.append(at)
         if len(fit) == 2:
@@ -388,7 +448,9 @@ def _closes(new: Said, known: Index) -> Iterator[tuple[int, Effect]]:
     verbs = new.core & DOING
     ready = _READY.search(new.text) is not None
     if ((verbs and _REPORTS.search(new.text)) or ready) and not _NOT_YET.search(new.text):
-        near = sorted({at for word in (sorted(new.core) if ready else sorted(verbs)) for at in list(known.having(word))[-_MOST:]})
+        near = sorted(
+            {at for word in (sorted(new.core) if ready else sorted(verbs)) for at in list(known.having(word))[-_MOST:]}
+        )
         done = [at for at in near if _done(new, known.lines[at], ready)]
         if len(done) == 1:
             yield done[0], Effect.CLOSES
@@ -400,9 +462,15 @@ def _closes(new: Said, known: Index) -> Iterator[tuple[int, Effect]]:
 def _done(new: Said, old: Said, ready: bool) -> bool:
     """Whether a line reports what another one has still to be done."""
     first = stem(old.text.split()[0].lower()) if old.text.split() else ""
-    if old.kind != "open" and not (_OPEN.search(old.text) or (first in DOING and first not in _REPORTS.findall(old.text))):
+    if old.kind != "open" and not (
+        _OPEN.search(old.text) or (first in DOING and first not in _REPORTS.findall(old.text))
+    ):
         return False
-    if old.kind in ("rule", "preference", "who") or _AGAIN.search(old.text) or (old.chat, old.seq) == (new.chat, new.seq):
+    if (
+        old.kind in ("rule", "preference", "who")
+        or _AGAIN.search(old.text)
+        or (old.chat, old.seq) == (new.chat, new.seq)
+    ):
         return False
     if not ready and _REPORTS.search(old.text) and old.kind != "open":
         return False

@@ -97,7 +97,9 @@ _UNSURE = re.compile(
 _DENIES = re.compile(
     r"\b(?:not|no|never|without|(?:do|does|did|is|are|was|wo|ca|would|should)n['’]?t|cannot|nicht|nie|kein\w*|ne|n['’]\w+|pas|jamais|nunca|não|sin|sem)\b|不|没|别"
 )
-_PAST_TIME = re.compile(r"\b(?:yesterday|last (?:week|month|year|night)|ago|used to|back then|gestern|hier|ayer|ontem)\b")
+_PAST_TIME = re.compile(
+    r"\b(?:yesterday|last (?:week|month|year|night)|ago|used to|back then|gestern|hier|ayer|ontem)\b"
+)
 
 # FREE: a day of the week is free again. What a line says of the words it takes back: SWAP puts something in their place, DROP takes them back, ENDED says that they no longer hold.
 SWAP, DROP, ENDED, FREE = "swap", "drop", "ended", "free"
@@ -144,9 +146,16 @@ _SHIFTED = re.compile(
     r" (?P<of>(?:the|our|my|a) (?:[^\W\d_][\w'’-]*\s){0,3}?[^\W\d_][\w'’-]*) (?:back |up |down |out )?(?:to|till|until|by) (?P<gives>.*)$"
 )
 _HAN_NAMED = re.compile(r"^(?P<of>[\u3400-\u9fff]{2,10}?)(?:现在)?(?:是|为|改成|改为|改到|换成|：)(?P<gives>.+)$")
-_NOT_OF = re.compile(r"^(?:it|that|this|there|here|what|who|which|he|she|they|we|i|you|all|das|es|c['’]est|ce|il|elle|on|ich|er|wir|je)$|^i['’]|['’]ll$")
-_MINE, _YOURS = re.compile(r"\b(?:my|mein\w*|mon|ma|mes|mi|mis|meu|minha)\b|我的"), re.compile(r"\b(?:your|dein\w*|ihr\w*|votre|ton|ta|tu|su|seu|sua)\b|你的")
-_OF = re.compile(r"\b(?:for|of|on|in|at|with|per|to|für|bei|von|pour|de|du|dans|para|en|em|no|na|do|da)\s+(?:(?:the|a|an|my|our|der|die|das|le|la|el|o)\s+)?([^\W\d_][\w'’-]*)")
+_NOT_OF = re.compile(
+    r"^(?:it|that|this|there|here|what|who|which|he|she|they|we|i|you|all|das|es|c['’]est|ce|il|elle|on|ich|er|wir|je)$|^i['’]|['’]ll$"
+)
+_MINE, _YOURS = (
+    re.compile(r"\b(?:my|mein\w*|mon|ma|mes|mi|mis|meu|minha)\b|我的"),
+    re.compile(r"\b(?:your|dein\w*|ihr\w*|votre|ton|ta|tu|su|seu|sua)\b|你的"),
+)
+_OF = re.compile(
+    r"\b(?:for|of|on|in|at|with|per|to|für|bei|von|pour|de|du|dans|para|en|em|no|na|do|da)\s+(?:(?:the|a|an|my|our|der|die|das|le|la|el|o)\s+)?([^\W\d_][\w'’-]*)"
+)
 _LIFE = (
     ("live", re.compile(r"\bi(?:['’]m| am)? (?:now )?(?:live|living|based) in|\bi(?:['’]ve| have)? (?:just |now |recently )?(?:moved|relocated) to|\bich (?:wohne|lebe) (?:jetzt )?in|"
      r"\bich bin nach|\bj['’](?:habite|ai déménagé) (?:maintenant )?(?:à|en|au)|\bvivo en|\bme mudé a|\b(?:eu )?moro em|\bme mudei para|我住在|我搬到")),
@@ -203,7 +212,9 @@ def values(text: str) -> tuple[tuple[tuple[str, str], ...], str]:
             hour, *rest = (int(one) for one in _FIGURE.findall(said))
             said = str((hour % 12 + (12 if "p" in said else 0) if "m" in said else hour) * 60 + sum(rest))
         elif sort != "clock":
-            said = _GROUPED.sub("", "".join(_NUMBER.findall(said)[:1])).replace(",", ".") + ("000" if "k" in said and sort == "money" else "")
+            said = _GROUPED.sub("", "".join(_NUMBER.findall(said)[:1])).replace(",", ".") + (
+                "000" if "k" in said and sort == "money" else ""
+            )
             said = said.rstrip("0").rstrip(".") if "." in said else said
         found.append((sort, said))
     return tuple(found), _VALUE.sub(" ", text) if found else text
@@ -259,7 +270,9 @@ class Said:
     """Whether the speaker speaks of "I"."""
 
     @classmethod
-    def of(cls, text: str, role: str, said_by: str = "", seq: int = 0, said_at: int = 0, kind: str = "fact", chat: str = "") -> Said:
+    def of(
+        cls, text: str, role: str, said_by: str = "", seq: int = 0, said_at: int = 0, kind: str = "fact", chat: str = ""
+    ) -> Said:
         """Read a line."""
         low = " ".join(text[:READ].lower().replace("’", "'").split())
         found, rest = values(low)
@@ -294,7 +307,9 @@ def _slot(low: str, role: str) -> Slot | None:
     if not of:
         return None
     rest = values(match["gives"])[1]
-    return Slot(owner, of, frozenset(stem(word) for word in _OF.findall(rest) if word not in _STOP), _tail(match["gives"]))
+    return Slot(
+        owner, of, frozenset(stem(word) for word in _OF.findall(rest) if word not in _STOP), _tail(match["gives"])
+    )
 
 
 def _tail(text: str) -> str:
