@@ -14,7 +14,7 @@ from infold.ledger.mentions import Damaged
 from infold.ledger.query import Connection
 from infold.ledger.rows import ChatRow
 from infold.lines.facts import resolve
-from infold.lines.line import CONFLICTING, CURRENT, FACT, STANDING, SUPERSEDED, Line, line_tokens
+from infold.lines.line import CONFLICTING, CURRENT, FACT, STANDING, SUPERSEDED, Line, is_standing, line_tokens
 
 T = TypeVar("T")
 _KEPT = 256
@@ -160,7 +160,7 @@ def beside(
     found: list[Line] = []
     ranked = sorted(every, key=lambda fact: (fact.status != CONFLICTING, -fact.standing, -fact.said_at, fact.id))
     for fact in ranked:
-        elsewhere = fact.status == CURRENT and fact.chat != chat and fact.standing >= STANDING and fact.id not in shown
+        elsewhere = fact.status == CURRENT and fact.chat != chat and _is_known(fact) and fact.id not in shown
         if len(found) >= _MOST_SHOWN or fact.text in told or not (elsewhere or fact.status == CONFLICTING):
             continue
         tokens = line_tokens(fact.shown)
@@ -169,6 +169,11 @@ def beside(
             room -= tokens
             found.append(replace(fact, id=f"fact:{fact.id}", layer=FACT, tokens=tokens))
     return tuple(found), overtaken
+
+
+def _is_known(fact: Line) -> bool:
+    """Whether a fact is to be known in the other chats of its user: by its score, or by its outright words."""
+    return is_standing(fact.kind, 0) or fact.standing >= STANDING
 
 
 def _overtaken(every: Sequence[Line], lines: Sequence[Line], chat: str) -> frozenset[str]:
