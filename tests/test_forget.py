@@ -16,10 +16,11 @@ import pytest
 from infold import Chat, DuplicateIdError, Memory, MessageError, NotFoundError, Receipt, summarize_memory
 from infold import preset as policy
 from infold.ledger import prefixes
+from infold.marks import FORGOTTEN
 from infold.messages import Message, parse
 from infold.presets import PRESETS
 from infold.quoting.reading import read
-from infold.redaction import FORGOTTEN, quotes, redacted
+from infold.redaction import quotes, redacted
 from tests import rawsql
 from tests.conftest import assistant, call, counted_ids, result, ticking_clock, user, words
 from tests.databases import POSTGRES, fresh
@@ -170,7 +171,7 @@ def test_F6_a_fact_said_twice_is_kept_for_the_other_message(url: str) -> None:
     with open_memory(url) as memory:
         chat = memory.chat("c", preset="rolling")
         chat.add(user("I am allergic to peanuts.", id="first"))
-        chat.add(user("As I said, Quuxford told me so: I am allergic to peanuts.", id="second"))
+        chat.add(user("Quuxford has been told. I am allergic to peanuts.", id="second"))
         more(chat)
         assert [len(fact.sources) for fact in chat.facts if "peanuts" in fact.text][:1]
         chat.forget("first")

@@ -32,9 +32,8 @@ from infold import (
 )
 from infold.errors import DatabaseBusyError
 from infold.ledger import archive, store
-from infold.marks import REMOVED, UNREADABLE, without_own
+from infold.marks import FORGOTTEN, REMOVED, UNREADABLE, without_own
 from infold.presets import PRESETS
-from infold.redaction import FORGOTTEN
 from infold.retention import BATCH
 from tests.conftest import START, assistant, call, counted_ids, result, user, words
 from tests.rawsql import change, rows

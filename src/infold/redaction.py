@@ -8,11 +8,10 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from infold.marks import FORGOTTEN
 from infold.messages import ANTHROPIC, CUT, RESPONSES, Message
 from infold.tokens import message_tokens
 
-FORGOTTEN = "(forgotten)"
-"""Stands where the words were."""
 _SHORTEST = 8  # characters: a shorter text without figures stands in others by chance
 _WORD = re.compile(r"\w+")
 

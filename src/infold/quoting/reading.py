@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from infold.marks import GONE
 from infold.messages import Message
 from infold.quoting import dates, kinds
 from infold.quoting.candidate import Candidate, Place
@@ -61,6 +62,8 @@ def read_with(model: Model, message: Message, before: Sequence[Message]) -> tupl
 
 def drafts(message: Message, before: Sequence[Message]) -> list[Draft]:
     """What may be quoted of a message, not scored yet."""
+    if message.text in GONE:
+        return []
     if message.role == "tool":
         return _of_tool(message)
     if message.role not in ("user", "assistant"):
