@@ -278,6 +278,9 @@ class _Meeting:
     def take(self, candidate: Candidate) -> None:
         draft, line = self.draft, quotation(candidate)
         worth, standing = line.worth, line.standing
+        same = draft.texts.get(normal(line.text))
+        if same is not None and draft.lines[same].said_by == line.said_by:  # said before in the same words
+            return
         for at, effect in effects(said_of(line), self.index):
             old = draft.lines[self.at[at]]
             if effect is Effect.CONFLICTS:
