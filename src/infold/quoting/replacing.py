@@ -1,0 +1,479 @@
+"""Which later line replaces, closes or repeats which earlier one. Whole lines only, and only where it is sure. Pure.
+
+A line affects an earlier one where both speak of the same thing and give it other values, or where it takes the words of the
+other back outright. Where that is not sure both stay: nothing here ever says that the later line is lost."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from enum import Enum
+from itertools import islice
+
+from infold.quoting.saying import DOING, DROP, ENDED, FREE, SWAP, Said, Slot, Taken, stem
+
+NEAR = 4
+"""Messages back that "make that 700" may mean among several."""
+_REST = 8
+"""Telling words of an earlier line that may be lost with what is replaced."""
+_COMMON = 60
+"""Lines that a word may stand in and still tell which are meant."""
+_MOST = 400
+"""Lines that are looked at for one word: a word of more lines tells nothing."""
+
+
+class Effect(Enum):
+    """What a later line does to an earlier one, the strongest first."""
+
+    REPLACES = "replaces"  # it takes the other's place
+    CLOSES = "closes"  # the other is done, answered or taken back
+    REPEATS = "repeats"  # it says the same
+    CONFLICTS = "conflicts"  # two people give one thing two values: both stay
+
+
+_ORDER = {effect: at for at, effect in enumerate(Effect)}
+_LIVES = frozenset(("live", "work", "name", "age"))
+_SINGLE = _LIVES | frozenset(
+    stem(word)
+    for word in """deadline budget address phone number name e-mail email job employer birthday age limit cap ceiling maximum minimum price rent salary
+    favourite favorite due password pin weight height frist abgabetermin adresse telefonnummer miete gehalt geburtstag name obergrenze lieblingsfarbe
+    échéance délai loyer prénom anniversaire plazo presupuesto dirección alquiler cumpleaños prazo orçamento endereço aluguel aniversário live work
+    预算 截止 地址 电话""".split()
+)
+"""Things that have one value at a time: another value replaces it with no word of change."""
+_KIN = {
+    stem(word): at
+    for at, group in enumerate(
+        """postgresql postgres sqlite mysql mariadb mongodb oracle|aws azure gcp|python java rust go kotlin ruby php c++|react vue svelte angular|
+        jenkins gitlab circleci|train bus car plane ferry bike zug bus auto flugzeug|hotel hostel apartment|coffee tea kaffee tee|
+        tabs spaces|pytest unittest|slack teams discord zoom|arq celery procrastinate|docker podman|npm yarn pnpm|uv pip poetry""".split("|")
+    )
+    for word in group.split()
+}
+"""Things of which people choose one: which group each is of."""
+_TIMES = frozenset(("date", "day", "clock"))
+_CHOOSE = frozenset(stem(word) for word in "use take book choose pick buy order prefer try want nehmen buchen prendre usar tomar switch migrate answer write reply speak talk".split())
+_FROM_NOW = re.compile(r"\b(?:from now on|in (?:the )?future|from here on|ab jetzt|ab sofort|désormais|a partir de ahora|a partir de agora)\b|今后|以后", re.IGNORECASE)
+_OPEN = re.compile(
+    r"\b(?:i['’]ll|i will|i (?:still )?(?:need|have|must|want)|need to|must|to ?do|remind me|don['’]t forget|remember to|please|can you|could you|will|still (?:to|have|need)|"
+    r"going to|by (?:next |this |the |end of )?(?:\w{3,6}day|mon|tue|wed|thu|fri|sat|sun|\d|tomorrow|tonight|noon)|muss|müssen|nicht vergessen|il faut|je dois|n['’]oublie|tengo que|hay que|preciso|tenho que)\b|要|得",
+    re.IGNORECASE,
+)
+_AGAIN = re.compile(r"\b(?:every|each|always|never|daily|weekly|monthly|yearly|jede[nrsm]?|immer|chaque|toujours|cada|siempre|sempre|once a|whenever)\b", re.IGNORECASE)
+_TODO = frozenset(stem(word) for word in "need remind remember forget todo do still want must muss müssen nicht vergessen have faut dois tengo hay preciso tenho later".split())
+_REPORTS = re.compile(
+    r"\b(?:(?!need|feed|speed|indeed)\w{2,}ed|bought|paid|sent|wrote|written|built|told|sold|rang|done|gekauft|gebucht|bezahlt|geschickt|geschrieben|bestellt|angerufen|acheté|réservé|payé|envoyé|appelé|"
+    r"comprado|compr[eé]i?|reservado|reserv[eé]i?|pag(?:ado|ué|uei|o)|envi(?:ado|é|ei)|liguei|llamado|llamé)\b|了", re.IGNORECASE
+)  # fmt: skip
+_NOT_YET = re.compile(r"\b(?:will|['’]ll|to be|need|needs|must|should|going to|please|can you|could you|not|yet|want|wants|plan|almost|nearly|unless|until)\b|n['’]t\b", re.IGNORECASE)
+_READY = re.compile(r"\b(?:is|are|all|s) (?:done|finished|ready|sorted|live|fertig|erledigt|terminé|fait|hecho|listo|feito|pronto)\b", re.IGNORECASE)
+_ASKS = re.compile(r"^\W*(?:(?:and|so|but) )?(which|what|where|when|how much|how many|who|welche[rs]?|wann|wo|quel(?:le)?s?|quand|où|cuál|cuándo|dónde|qual|quando|onde)\b", re.IGNORECASE)
+_SORTS_ASKED = {"when": ("date", "day", "clock"), "wann": ("date", "day", "clock"), "quand": ("date", "day", "clock"), "cuándo": ("date", "day", "clock"),
+                "quando": ("date", "day", "clock"), "how much": ("money", "number"), "how many": ("number",)}  # fmt: skip
+_BOOKED = frozenset(stem(word) for word in "hotel flight restaurant room table train airline campsite hostel venue".split())
+_BOOKS = frozenset(stem(word) for word in "book reserve".split())
+
+
+@dataclass(slots=True)
+class Index:
+    """The lines that may be affected, found by what they speak of, their words and their sorts of value."""
+
+    lines: dict[int, Said] = field(default_factory=dict)
+    _next: int = 0
+    _words: dict[object, dict[int, None]] = field(default_factory=dict)
+
+    def add(self, said: Said) -> int:
+        """Keep a line; the number it has from now on."""
+        at = self._next
+        self._next += 1
+        self.lines[at] = said
+        for key in _keys(said):
+            self._words.setdefault(key, {})[at] = None
+        return at
+
+    def remove(self, at: int) -> None:
+        """Let a line go."""
+        said = self.lines.pop(at, None)
+        for key in _keys(said) if said is not None else ():
+            holders = self._words[key]
+            holders.pop(at, None)
+            if not holders:
+                del self._words[key]
+
+    def having(self, key: object) -> dict[int, None]:
+        """Numbers of the lines that a key leads to, in the order they came."""
+        return self._words.get(key, {})
+
+    def having_all(self, words: Iterable[str]) -> list[int]:
+        """Lines that have all these words."""
+        holders = sorted((self.having(word) for word in sorted(words)), key=len)
+        if not holders or len(holders[0]) > _MOST:
+            return []
+        return [at for at in holders[0] if all(at in other for other in holders[1:])]
+
+
+def _keys(said: Said) -> Iterator[object]:
+    """What a line is found by."""
+    yield from said.core
+    yield ("same", said.core, said.values, said.denies)
+    for sort in {sort for sort, _ in said.values}:
+        yield ("sort", sort)
+    for value in set(said.values):
+        yield ("value", value[1])
+    if said.values:
+        yield ("valued",)
+    if said.slot is not None:
+        yield ("slot", said.slot.of)
+        for word in said.slot.of:
+            yield ("of", word)
+    if _ASKS.match(said.text) and not said.sure:
+        yield ("asks",)
+
+
+def effects(new: Said, known: Index) -> list[tuple[int, Effect]]:
+    """What a line does to earlier ones: their numbers, ascending, each with one effect."""
+    found: dict[int, Effect] = {}
+    ways = [_repeats(new, known)]
+    if new.sure:
+        ways += [_same_slot(new, known), _taken_back(new, known), _closes(new, known), _reverses(new, known)]
+        if new.changed:
+            ways += [_same_words(new, known), _other_choice(new, known)]
+        if new.brief or new.changed and not new.core:
+            ways.append(_brief(new, known))
+    for way in ways:
+        for at, effect in way:
+            old = known.lines[at]
+            if not _before(old, new) or not _may(new, old, effect) or effect is Effect.REPLACES and _says_more(new, old):
+                continue
+            if at not in found or _ORDER[effect] < _ORDER[found[at]]:
+                found[at] = effect
+    return sorted(found.items())
+
+
+def _before(old: Said, new: Said) -> bool:
+    """Whether a line was said before another one."""
+    if old.said_at and new.said_at and old.said_at != new.said_at:
+        return old.said_at < new.said_at
+    return old.chat != new.chat or old.seq <= new.seq
+
+
+def _says_more(new: Said, old: Said) -> bool:
+    """Whether an earlier line says other things beside what the new one changes: only whole lines go, so it stays."""
+    return len(old.core - new.core) > _REST
+
+
+def _may(new: Said, old: Said, effect: Effect) -> bool:
+    """Whether the speaker's word counts for this."""
+    if effect is Effect.REPEATS:
+        return True
+    if new.role != "user":
+        if effect is Effect.CLOSES:
+            return new.role == "assistant" and old.kind not in ("rule", "constraint", "preference", "who")
+        return effect is Effect.REPLACES and old.role == new.role
+    if old.role == "user" and old.said_by != new.said_by:
+        return not (_own(old) or _own(new))
+    return effect is not Effect.CONFLICTS
+
+
+def _own(said: Said) -> bool:
+    """Whether people say something of themselves, where nobody else's word counts."""
+    return said.mine or (said.slot is not None and said.slot.owner == "me")
+
+
+def _repeats(new: Said, known: Index) -> Iterator[tuple[int, Effect]]:
+    """Lines of the same words and values."""
+    if new.core or new.values:
+        for at in known.having(("same", new.core, new.values, new.denies)):
+            old = known.lines[at]
+            if old.sure == new.sure and (old.said_by == new.said_by or old.role != new.role or not _own(old)):
+                yield at, Effect.REPEATS
+
+
+def _differ(new: Said, old: Said) -> bool | None:
+    """Whether two lines give other values of one sort; None where they have no sort in common."""
+    mine, theirs = {sort for sort, _ in new.values}, {sort for sort, _ in old.values}
+    common = sorted(mine & theirs)
+    if common:
+        return any(new.given(sort) != old.given(sort) for sort in common)
+    if mine and theirs and ("number" in mine or "number" in theirs) and not (mine | theirs) & _TIMES:
+        return {value for _, value in new.values} != {value for _, value in old.values}
+    return None
+
+
+def _same_slot(new: Said, known: Index) -> Iterator[tuple[int, Effect]]:
+    """Lines that speak of the same thing: with another value they give way, with the same one they are repeated."""
+    slot = new.slot
+    if slot is None:
+        return
+    exact = [at for at in known.having(("slot", slot.of)) if _one_owner(new, slot, known.lines[at])]
+    for at in exact:
+        old = known.lines[at]
+        if old.slot is None or not old.sure or old.slot.where != slot.where and not (new.changed and not slot.where and len(exact) == 1):
+            continue
+        yield from ((at, effect) for effect in _against(new, slot, old, old.slot))
+    if not exact and new.changed and new.values:
+        wider = {at for word in sorted(slot.of) for at in known.having(("of", word))}
+        near = [at for at in sorted(wider)[-_MOST:] if _fits(new, slot, known.lines[at])]
+        if len(near) == 1 and _differ(new, known.lines[near[0]]):
+            yield near[0], Effect.REPLACES
+
+
+def _one_owner(new: Said, slot: Slot, old: Said) -> bool:
+    """Whether two lines of the same name can mean the same person's thing."""
+    if old.slot is None or old.denies != new.denies and not (new.changed or slot.of & _LIVES):
+        return False
+    if slot.owner == old.slot.owner:
+        return slot.owner == "" or new.said_by == old.said_by or new.role != old.role
+    return new.said_by == old.said_by
+
+
+def _fits(new: Said, slot: Slot, old: Said) -> bool:
+    """Whether the name of one thing is part of the other's, and both have one value of a sort."""
+    if old.slot is None or not old.sure or not (old.slot.of < slot.of or slot.of < old.slot.of) or not _one_owner(new, slot, old):
+        return False
+    return _differ(new, old) is not None and bool((slot.of & old.slot.of) & _SINGLE or slot.of < old.slot.of)
+
+
+def _against(new: Said, slot: Slot, old: Said, other: Slot) -> Iterator[Effect]:
+    """What a line does to one that speaks of the same thing."""
+    differ = _differ(new, old)
+    single = bool(slot.of & _SINGLE)
+    if differ is None:
+        if not single or new.values or old.values or not slot.gives or not other.gives:
+            if not (single and slot.gives and other.gives and "address" in slot.of):
+                return
+        differ = not (f"{slot.gives} ".startswith(f"{other.gives} ") or f"{other.gives} ".startswith(f"{slot.gives} "))
+    if not differ:
+        if set(old.values) <= set(new.values) and (new.values or slot.gives == other.gives):
+            yield Effect.REPEATS
+    elif new.role == old.role == "user" and new.said_by != old.said_by and not new.changed:
+        yield Effect.CONFLICTS
+    elif new.changed or single and (new.chat != old.chat or new.seq != old.seq):
+        yield Effect.REPLACES
+
+
+def _taken_back(new: Said, known: Index) -> Iterator[tuple[int, Effect]]:
+    """Lines whose words are taken back outright."""
+    for taken in new.taken if new.role == "user" else ():
+        if taken.words:
+            near = known.having_all(taken.words)
+        else:
+            near = sorted({at for value in taken.values for at in known.having(("value", value[1]))})
+        fit = [at for at in near if _meant(new, taken, known.lines[at])]
+        sure = [at for at in fit if taken.words and 2 * len(taken.words) >= len(known.lines[at].core)]
+        effect = Effect.CLOSES if taken.how == DROP and taken.alone else Effect.REPLACES
+        if taken.how == ENDED and sure or taken.how == SWAP and sure:
+            yield from ((at, effect) for at in sure)
+        else:
+            own = [at for at in fit if known.lines[at].role == "user"] or fit
+            if len(own) == 1:
+                yield own[0], effect
+
+
+def _meant(new: Said, taken: Taken, old: Said) -> bool:
+    """Whether a line is one that is taken back."""
+    if old.taken and any(other.words & taken.words for other in old.taken) or (old.chat, old.seq) == (new.chat, new.seq):
+        return False
+    if not all(any(value == other and _alike(sort, kind) for kind, other in old.values) for sort, value in taken.values):
+        return False
+    size, rest = len(taken.words), new.core - taken.words
+    if taken.how == ENDED:
+        if old.denies or not old.sure or old.role != "user" or old.mine != new.mine and len(old.core - taken.words) > 1:
+            return False
+        return size > 1 or size == 1 and len(old.core) <= 3 and old.mine == new.mine
+    if taken.how == DROP:
+        return 8 * size >= len(old.core)
+    if taken.how == FREE:
+        return old.sure and _own_day(new, old)
+    if not old.sure or old.denies:
+        return False
+    if not taken.words:
+        return bool(new.core & old.core) or len(new.core) <= 1
+    return 2 * size >= len(old.core) or bool(rest & old.core)
+
+
+def _alike(sort: str, other: str) -> bool:
+    """Whether values of two sorts can be the same one: a bare number may be an amount, but no date."""
+    return sort == other or "number" in (sort, other) and not _TIMES & {sort, other}
+
+
+def _own_day(new: Said, old: Said) -> bool:
+    """Whether a line says what its speaker does on a day of every week."""
+    return old.said_by == new.said_by and not old.given("date") and len(old.given("day")) == 1 and old.role == "user"
+
+
+def _same_words(new: Said, known: Index) -> Iterator[tuple[int, Effect]]:
+    """Lines that give another value in the same words, where the new one says that something changed."""
+    if not new.values or not new.core or new.past:
+        return
+    shared: dict[int, int] = {}
+    for word in sorted(new.core):
+        holders = known.having(word)
+        for at in holders if len(holders) <= _COMMON else ():
+            shared[at] = shared.get(at, 0) + 1
+    fit = [at for at, words in sorted(shared.items()) if _restates(new, known.lines[at], words)]
+    if len(fit) == 1:
+        yield fit[0], Effect.REPLACES
+
+
+def _restates(new: Said, old: Said, shared: int) -> bool:
+    """Whether a line gives another value in words of which so many are the same."""
+    if new.role != "user" or old.role != "user" or (old.chat, old.seq) == (new.chat, new.seq):
+        return False
+    if not old.sure or old.mine != new.mine and not _own(old) or old.denies != new.denies or not _differ(new, old):
+        return False
+    small, large = sorted((len(new.core), len(old.core)))
+    if shared == small and (large == small or small > 1 and large <= small + 1):
+        return True
+    if shared + 1 == small == large:
+        return False  # the one word that differs tells two things apart
+    typed = {sort for sort, _ in new.values if sort != "number" and old.given(sort)}
+    named = old.slot is not None and old.slot.of <= new.core or new.slot is not None and new.slot.of <= old.core
+    if {sort in _TIMES for sort, _ in old.values} - {sort in _TIMES for sort, _ in new.values}:
+        return False
+    return bool(typed) and (shared >= 2 and 2 * shared >= small or named)
+
+
+def _other_choice(new: Said, known: Index) -> Iterator[tuple[int, Effect]]:
+    """Lines that chose another thing of the same kind: "SQLite instead"."""
+    gone = frozenset(word for taken in new.taken for word in taken.words)
+    chosen = [word for word in sorted(new.core - gone) if word in _KIN]
+    if len(chosen) == 1 and not new.denies and (new.brief or gone or "switch" in new.core):
+        others = [word for word, group in _KIN.items() if group == _KIN[chosen[0]] and word != chosen[0]]
+        rest = new.core - gone - _CHOOSE - {chosen[0]}
+        fit = sorted({at for word in others for at in known.having(word) if _chooses(known.lines[at], chosen[0], rest)})
+        if len(fit) == 1:
+            yield fit[0], Effect.REPLACES
+    elif not new.values and len(new.core) <= 4:
+        for verb in sorted(new.core & _CHOOSE):
+            fit = [at for at in list(known.having(verb))[-_MOST:] if _one_other(new, known.lines[at])]
+            if len(fit) == 1:
+                yield fit[0], Effect.REPLACES
+
+
+def _one_other(new: Said, old: Said) -> bool:
+    """Whether a line makes the same choice but for one word: "I prefer aisle seats now"."""
+    if len(new.core) != len(old.core) or len(new.core & old.core) != len(new.core) - 1 or old.values or not old.sure:
+        return False
+    return old.mine == new.mine and old.denies == new.denies and (len(new.core) > 2 or _FROM_NOW.search(new.text) is not None or new.brief and _near(new, old))
+
+
+def _chooses(old: Said, chosen: str, rest: frozenset[str]) -> bool:
+    """Whether a line chose something else, for the same use."""
+    return old.sure and not old.denies and not old.past and chosen not in old.core and rest <= old.core and len(old.core) <= 4 + len(rest)
+
+
+def _near(new: Said, old: Said) -> bool:
+    """Whether a line stands in one of the messages right before."""
+    return old.chat == new.chat and 0 < new.seq - old.seq <= NEAR
+
+
+def _brief(new: Said, known: Index) -> Iterator[tuple[int, Effect]]:
+    """The line whose value "make that 700" or "5 pm works better" changes: the one right before, or the only one."""
+    sorts = {sort for sort, _ in new.values}
+    if len(sorts) != 1 or len(new.core) > 1 or len(new.values) > 2:
+        return
+    sort = sorts.pop()
+    keys = known.having(("valued",) if sort == "number" else ("sort", sort))
+    fit = []
+    for at in islice(reversed(keys), _MOST):
+        old = known.lines[at]
+        if old.role == new.role and old.sure and not old.past and (old.chat, old.seq) != (new.chat, new.seq) and _before(old, new):
+            if new.core <= old.core and not set(new.values) & set(old.values) and (sort != "number" or _like(new, old)):
+                fit.append(at)
+        if len(fit) == 2:
+            break
+    if len(fit) == 1 or len(fit) == 2 and _near(new, known.lines[fit[0]]) and not _near(new, known.lines[fit[1]]):
+        yield fit[0], Effect.REPLACES
+
+
+def _like(new: Said, old: Said) -> bool:
+    """Whether a bare number can stand for the only value of a line."""
+    if len(old.values) != 1 or not old.core or old.values[0][0] in _TIMES:
+        return False
+    mine, theirs = float(new.values[0][1]), float(old.values[0][1])
+    return theirs <= 5 * mine and mine <= 5 * theirs
+
+
+def _reverses(new: Said, known: Index) -> Iterator[tuple[int, Effect]]:
+    """Lines of the same words and values that say the opposite."""
+    if len(new.core) >= 2:
+        for at in known.having(("same", new.core, new.values, not new.denies)):
+            old = known.lines[at]
+            if old.sure and old.said_by == new.said_by and old.seq != new.seq and old.mine == new.mine:
+                yield at, Effect.REPLACES
+
+
+def _closes(new: Said, known: Index) -> Iterator[tuple[int, Effect]]:
+    """The one open line that is done or answered now."""
+    verbs = new.core & DOING
+    ready = _READY.search(new.text) is not None
+    if (verbs and _REPORTS.search(new.text) or ready) and not _NOT_YET.search(new.text):
+        near = sorted({at for word in (sorted(new.core) if ready else sorted(verbs)) for at in list(known.having(word))[-_MOST:]})
+        done = [at for at in near if _done(new, known.lines[at], ready)]
+        if len(done) == 1:
+            yield done[0], Effect.CLOSES
+    answered = [at for at in known.having(("asks",)) if _answers(new, known.lines[at])]
+    if len(answered) == 1:
+        yield answered[0], Effect.CLOSES
+
+
+def _done(new: Said, old: Said, ready: bool) -> bool:
+    """Whether a line reports what another one has still to be done."""
+    first = stem(old.text.split()[0].lower()) if old.text.split() else ""
+    if old.kind != "open" and not (_OPEN.search(old.text) or first in DOING and first not in _REPORTS.findall(old.text)):
+        return False
+    if old.kind in ("rule", "preference", "who") or _AGAIN.search(old.text) or (old.chat, old.seq) == (new.chat, new.seq):
+        return False
+    if not ready and _REPORTS.search(old.text) and old.kind != "open":
+        return False
+    things, told = old.core - DOING - _TODO, new.core - DOING
+    shared = len(things & told) + len(set(old.values) & set(new.values))
+    return shared > 0 and (2 * shared > len(things) or shared > 2)
+
+
+def _answers(new: Said, old: Said) -> bool:
+    """Whether a line answers a question."""
+    asked = _ASKS.match(old.text)
+    if asked is None or not old.core or (old.chat, old.seq) == (new.chat, new.seq):
+        return False
+    sorts = _SORTS_ASKED.get(asked[1].lower())
+    if sorts is not None:
+        if len(old.core) < 2 and not _near(new, old) or "," in old.text:
+            return False
+        return old.core <= new.core and any(sort in sorts for sort, _ in new.values) and not _OPEN.search(new.text)
+    if new.core & _BOOKS and old.core & _BOOKED and len(old.core) <= 3 and len(new.core) >= 2:
+        return _REPORTS.search(new.text) is not None and not new.core & (_BOOKED - old.core)
+    return len(old.core) >= 2 and old.core < new.core and len(new.core) <= len(old.core) + 3
+
+
+@dataclass(frozen=True, slots=True)
+class Resolved:
+    """What holds of lines in the order they were said; lines are named by their places in it."""
+
+    gone: dict[int, int]
+    """A line that holds no longer, and the later one that says so."""
+    repeats: dict[int, int]
+    """A line that says what an earlier one says, and that one."""
+    conflicts: tuple[tuple[int, int], ...]
+
+
+def resolve(lines: Iterable[Said]) -> Resolved:
+    """Which of these lines hold, and what became of the others."""
+    known = Index()
+    gone: dict[int, int] = {}
+    repeats: dict[int, int] = {}
+    conflicts = []
+    for said in lines:
+        hits = effects(said, known)
+        at = known.add(said)
+        for other, effect in hits:
+            if effect in (Effect.REPLACES, Effect.CLOSES):
+                known.remove(other)
+                gone[other] = at
+            elif effect is Effect.REPEATS:
+                repeats.setdefault(at, other)
+            else:
+                conflicts.append((other, at))
+    return Resolved(gone, repeats, tuple(conflict for conflict in conflicts if not gone.keys() & set(conflict)))
