@@ -37,7 +37,7 @@ _LIVES = frozenset(("live", "work", "name", "age"))
 _SINGLE = _LIVES | frozenset(
     stem(word)
     for word in """deadline budget address phone number name e-mail email job employer birthday age limit cap ceiling maximum minimum price rent salary
-    favourite favorite due password pin weight height frist abgabetermin adresse telefonnummer miete gehalt geburtstag name obergrenze lieblingsfarbe
+    favourite favorite boss manager title due password pin weight height frist abgabetermin adresse telefonnummer miete gehalt geburtstag name obergrenze lieblingsfarbe
     échéance délai loyer prénom anniversaire plazo presupuesto dirección alquiler cumpleaños prazo orçamento endereço aluguel aniversário live work
     预算 截止 地址 电话""".split()
 )
@@ -53,7 +53,8 @@ _KIN = {
 }
 """Things of which people choose one: which group each is of."""
 _TIMES = frozenset(("date", "day", "clock"))
-_CHOOSE = frozenset(stem(word) for word in "use take book choose pick buy order prefer try want nehmen buchen prendre usar tomar switch migrate answer write reply speak talk".split())
+_CONTRAST = frozenset(stem(word) for word in "old former previous other first second third last alt ancien viejo antiguo velho".split())
+_CHOOSE = frozenset(stem(word) for word in "use take book choose pick buy order prefer try want nehmen buchen prendre usar tomar switch decide migrate answer write reply speak talk".split())
 _FROM_NOW = re.compile(r"\b(?:from now on|in (?:the )?future|from here on|ab jetzt|ab sofort|désormais|a partir de ahora|a partir de agora)\b|今后|以后", re.IGNORECASE)
 _OPEN = re.compile(
     r"\b(?:i['’]ll|i will|i (?:still )?(?:need|have|must|want)|need to|must|to ?do|remind me|don['’]t forget|remember to|please|can you|could you|will|still (?:to|have|need)|"
@@ -209,7 +210,7 @@ def _same_slot(new: Said, known: Index) -> Iterator[tuple[int, Effect]]:
     exact = [at for at in known.having(("slot", slot.of)) if _one_owner(new, slot, known.lines[at])]
     for at in exact:
         old = known.lines[at]
-        if old.slot is None or not old.sure or old.slot.where != slot.where and not (new.changed and not slot.where and len(exact) == 1):
+        if old.slot is None or not old.sure:
             continue
         yield from ((at, effect) for effect in _against(new, slot, old, old.slot))
     if not exact and new.changed and new.values:
@@ -321,6 +322,8 @@ def _restates(new: Said, old: Said, shared: int) -> bool:
     """Whether a line gives another value in words of which so many are the same."""
     if new.role != "user" or old.role != "user" or (old.chat, old.seq) == (new.chat, new.seq):
         return False
+    if (old.core ^ new.core) & _CONTRAST:
+        return False
     if not old.sure or old.mine != new.mine and not _own(old) or old.denies != new.denies or not _differ(new, old):
         return False
     small, large = sorted((len(new.core), len(old.core)))
@@ -345,22 +348,24 @@ def _other_choice(new: Said, known: Index) -> Iterator[tuple[int, Effect]]:
         fit = sorted({at for word in others for at in known.having(word) if _chooses(known.lines[at], chosen[0], rest)})
         if len(fit) == 1:
             yield fit[0], Effect.REPLACES
-    elif not new.values and len(new.core) <= 4:
-        for verb in sorted(new.core & _CHOOSE):
-            fit = [at for at in list(known.having(verb))[-_MOST:] if _one_other(new, known.lines[at])]
-            if len(fit) == 1:
-                yield fit[0], Effect.REPLACES
+    elif 1 < len(new.core) <= 4:
+        near = {at for word in new.core if new.brief or word in _CHOOSE for at in islice(reversed(known.having(word)), _COMMON)}
+        fit = [at for at in sorted(near) if _one_other(new, known.lines[at])]
+        if len(fit) == 1:
+            yield fit[0], Effect.REPLACES
 
 
 def _one_other(new: Said, old: Said) -> bool:
     """Whether a line makes the same choice but for one word: "I prefer aisle seats now"."""
-    if len(new.core) != len(old.core) or len(new.core & old.core) != len(new.core) - 1 or old.values or not old.sure:
+    if len(new.core) != len(old.core) or len(new.core & old.core) != len(new.core) - 1 or old.values != new.values or not old.sure:
         return False
     return old.mine == new.mine and old.denies == new.denies and (len(new.core) > 2 or _FROM_NOW.search(new.text) is not None or new.brief and _near(new, old))
 
 
 def _chooses(old: Said, chosen: str, rest: frozenset[str]) -> bool:
     """Whether a line chose something else, for the same use."""
+    if _REPORTS.search(old.text) and not old.core & _CHOOSE:
+        return False
     return old.sure and not old.denies and not old.past and chosen not in old.core and rest <= old.core and len(old.core) <= 4 + len(rest)
 
 
@@ -392,7 +397,7 @@ def _like(new: Said, old: Said) -> bool:
     """Whether a bare number can stand for the only value of a line."""
     if len(old.values) != 1 or not old.core or old.values[0][0] in _TIMES:
         return False
-    mine, theirs = float(new.values[0][1]), float(old.values[0][1])
+    mine, theirs = float(new.values[0][1] or 0), float(old.values[0][1] or 0)
     return theirs <= 5 * mine and mine <= 5 * theirs
 
 
@@ -443,7 +448,7 @@ def _answers(new: Said, old: Said) -> bool:
         if len(old.core) < 2 and not _near(new, old) or "," in old.text:
             return False
         return old.core <= new.core and any(sort in sorts for sort, _ in new.values) and not _OPEN.search(new.text)
-    if new.core & _BOOKS and old.core & _BOOKED and len(old.core) <= 3 and len(new.core) >= 2:
+    if new.core & _BOOKS and old.core & _BOOKED and len(old.core) <= 2 and len(new.core) >= 2:
         return _REPORTS.search(new.text) is not None and not new.core & (_BOOKED - old.core)
     return len(old.core) >= 2 and old.core < new.core and len(new.core) <= len(old.core) + 3
 
