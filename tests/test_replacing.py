@@ -43,7 +43,11 @@ def between(old: str, new: str, fillers: int) -> list[Said]:
 
 def right(pairs: list[tuple[str, str]], gone: bool) -> list[tuple[str, str]]:
     """The pairs that come out wrong at some distance."""
-    return [pair for pair in pairs if any(resolve(between(*pair, n)).gone != ({0: n + 1} if gone else {}) for n in (0, 2, 20))]
+    return [
+        pair
+        for pair in pairs
+        if any(resolve(between(*pair, n)).gone != ({0: n + 1} if gone else {}) for n in (0, 2, 20))
+    ]
 
 
 def one(old: Said, new: Said) -> list[Effect]:
@@ -85,7 +89,9 @@ def test_A7_what_a_user_takes_back_goes(old: str, new: str) -> None:
 
 def test_A7_what_is_taken_back_and_could_be_two_lines_stays() -> None:
     lines = talk(
-        "The balcony faces the noisy street and the old harbour", "We want a table and chairs for the balcony, nothing fancy", "Scrap the balcony idea"
+        "The balcony faces the noisy street and the old harbour",
+        "We want a table and chairs for the balcony, nothing fancy",
+        "Scrap the balcony idea",
     )
     assert resolve(lines).gone == {}
 
@@ -139,7 +145,9 @@ def test_D3_two_people_who_differ_conflict() -> None:
 
 
 def test_D3_another_persons_outright_change_counts_for_what_is_shared() -> None:
-    assert one(said("The deadline is May 1", "Ana", 1), said("The deadline was moved to June 1", "Ben", 3)) == [Effect.REPLACES]
+    assert one(said("The deadline is May 1", "Ana", 1), said("The deadline was moved to June 1", "Ben", 3)) == [
+        Effect.REPLACES
+    ]
 
 
 @pytest.mark.parametrize(
@@ -165,8 +173,13 @@ def test_F10_an_assistant_or_tool_never_replaces_a_users_line(old: str, new: str
 
 def test_A7_a_confirmation_repeats() -> None:
     for reply in ("The deadline is June 1", "Got it, the deadline is June 1."):
-        assert one(Said.of("New deadline: June 1", "user", seq=1), Said.of(reply, "assistant", seq=2)) == [Effect.REPEATS]
-    assert one(Said.of("My budget is 700 euros", "user", seq=1), Said.of("Noted: your budget is 700 euros.", "assistant", seq=2)) == [Effect.REPEATS]
+        assert one(Said.of("New deadline: June 1", "user", seq=1), Said.of(reply, "assistant", seq=2)) == [
+            Effect.REPEATS
+        ]
+    assert one(
+        Said.of("My budget is 700 euros", "user", seq=1),
+        Said.of("Noted: your budget is 700 euros.", "assistant", seq=2),
+    ) == [Effect.REPEATS]
     assert resolve(talk("I like tea", "I like tea.")).repeats == {1: 0}
 
 
@@ -181,19 +194,25 @@ def test_A7_the_new_line_is_never_lost() -> None:
 
 
 def test_D3_facts_of_several_chats_resolve_by_time() -> None:
-    lines = [Said.of("I live in Porto", "user", "ana", 40, 1_000, chat="a"), Said.of("I moved to Lisbon", "user", "ana", 2, 2_000, chat="b")]
+    lines = [
+        Said.of("I live in Porto", "user", "ana", 40, 1_000, chat="a"),
+        Said.of("I moved to Lisbon", "user", "ana", 2, 2_000, chat="b"),
+    ]
     assert resolve(lines).gone == {0: 1}
 
 
 def test_A7_a_chain_of_values_leaves_the_last() -> None:
-    lines = talk("The deadline is May 1", "New deadline: June 1", "The deadline was moved to July 1", "Correction: the deadline is 5 July")
+    lines = talk(
+        "The deadline is May 1",
+        "New deadline: June 1",
+        "The deadline was moved to July 1",
+        "Correction: the deadline is 5 July",
+    )
     assert resolve(lines).gone == {0: 1, 1: 2, 2: 3}
 
 
 def test_A7_a_line_that_says_more_than_what_changes_stays() -> None:
-    old = (
-        "Slots stay at 30 minutes, members can have at most three bookings a month, and two volunteers treat the workshop as their personal pit crew"
-    )
+    old = "Slots stay at 30 minutes, members can have at most three bookings a month, and two volunteers treat the workshop as their personal pit crew"
     assert one(*talk(old, "Slots become 45 minutes, not 30")) == []
 
 
@@ -211,7 +230,9 @@ def test_A9_the_same_in_any_batches() -> None:
                 known.remove(at)
         seen.append(hits)
     gone = resolve(lines).gone
-    assert gone == {at: new for new, hits in enumerate(seen) for at, effect in hits if effect in (Effect.REPLACES, Effect.CLOSES)}
+    assert gone == {
+        at: new for new, hits in enumerate(seen) for at, effect in hits if effect in (Effect.REPLACES, Effect.CLOSES)
+    }
     assert sorted(known.lines) == [at for at in range(len(lines)) if at not in gone]
 
 
@@ -224,12 +245,19 @@ def test_A9_an_index_lets_lines_go_without_a_trace() -> None:
     assert known == Index(_next=len(REPLACED) * 2)
 
 
-WORDS = st.sampled_from("the deadline budget is May 1 now not 500 euros instead of tea I like 3 pm forget no longer ? , . 改成 是 plus mehr".split())
+WORDS = st.sampled_from(
+    "the deadline budget is May 1 now not 500 euros instead of tea I like 3 pm forget no longer ? , . 改成 是 plus mehr".split()
+)
 TEXTS = st.one_of(st.text(st.characters(), max_size=80), st.lists(WORDS, max_size=12).map(" ".join))
 
 
 @settings(max_examples=200, deadline=None)
-@given(st.lists(st.tuples(TEXTS, st.sampled_from(["user", "assistant", "tool"]), st.integers(1, 9), st.integers(0, 3)), max_size=12))
+@given(
+    st.lists(
+        st.tuples(TEXTS, st.sampled_from(["user", "assistant", "tool"]), st.integers(1, 9), st.integers(0, 3)),
+        max_size=12,
+    )
+)
 def test_A7_any_lines_at_all(rows: list[tuple[str, str, int, int]]) -> None:
     known = Index()
     for text, role, seq, at in rows:
@@ -241,7 +269,18 @@ def test_A7_any_lines_at_all(rows: list[tuple[str, str, int, int]]) -> None:
         known.add(new)
 
 
-@pytest.mark.parametrize("text", ["a" * 1_000_000, "1 " * 500_000, "not " * 200_000, ",1" * 400_000, "\ud800 is \udfff", "我" * 300_000, "的 是 " * 99_999])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a" * 1_000_000,
+        "1 " * 500_000,
+        "not " * 200_000,
+        ",1" * 400_000,
+        "\ud800 is \udfff",
+        "我" * 300_000,
+        "的 是 " * 99_999,
+    ],
+)
 def test_D7_long_or_broken_text_is_read_at_once(text: str) -> None:
     began = time.perf_counter()
     Said.of(text, "user")
@@ -250,8 +289,14 @@ def test_D7_long_or_broken_text_is_read_at_once(text: str) -> None:
 
 
 def test_D9_thousands_of_lines_resolve_in_seconds() -> None:
-    nouns = [f"{a}{b}" for a in ("gar", "tel", "min", "sor", "bal") for b in ("den", "efon", "ute", "ting", "cony", "ket", "pot", "lane", "ron", "via")]
-    lines = [Said.of(f"The {nouns[n % 50]} of {nouns[n * 7 % 47]} costs {n} euros now", "user", seq=n) for n in range(5_000)]
+    nouns = [
+        f"{a}{b}"
+        for a in ("gar", "tel", "min", "sor", "bal")
+        for b in ("den", "efon", "ute", "ting", "cony", "ket", "pot", "lane", "ron", "via")
+    ]
+    lines = [
+        Said.of(f"The {nouns[n % 50]} of {nouns[n * 7 % 47]} costs {n} euros now", "user", seq=n) for n in range(5_000)
+    ]
     began = time.perf_counter()
     resolve(lines)
     assert time.perf_counter() - began < 5

@@ -11,10 +11,9 @@ from dataclasses import dataclass, field
 from enum import Enum
 from itertools import islice
 
-from infold.quoting.saying import DOING, DROP, ENDED, FREE, SWAP, Said, Slot, Taken, stem
+from infold.quoting.closing import BOOKED, BOOKS, answers, asks, done, finished, ready, reports
+from infold.quoting.saying import DOING, DROP, ENDED, FREE, READ, SWAP, Said, Slot, Taken, stem
 
-NEAR = 4
-"""Messages back that "make that 700" may mean among several."""
 _REST = 8
 """Telling words of an earlier line that may be lost with what is replaced."""
 _COMMON = 60
@@ -46,34 +45,25 @@ _KIN = {
     stem(word): at
     for at, group in enumerate(
         """postgresql postgres sqlite mysql mariadb mongodb oracle|aws azure gcp|python java rust go kotlin ruby php c++|react vue svelte angular|
-        jenkins gitlab circleci|train bus car plane ferry bike zug bus auto flugzeug|hotel hostel apartment|coffee tea kaffee tee|
-        tabs spaces|pytest unittest|slack teams discord zoom|arq celery procrastinate|docker podman|npm yarn pnpm|uv pip poetry""".split("|")
+        jenkins github gitlab circleci|train bus car plane ferry bike zug bus auto flugzeug|hotel hostel apartment|coffee tea kaffee tee|
+        tabs spaces|pytest unittest|slack teams discord zoom|arq celery procrastinate|docker podman|vim emacs vscode|npm yarn pnpm|uv pip poetry""".split(
+            "|"
+        )
     )
     for word in group.split()
 }
 """Things of which people choose one: which group each is of."""
 _TIMES = frozenset(("date", "day", "clock"))
-_CONTRAST = frozenset(stem(word) for word in "old former previous other first second third last alt ancien viejo antiguo velho".split())
-_CHOOSE = frozenset(stem(word) for word in "use take book choose pick buy order prefer try want nehmen buchen prendre usar tomar switch decide migrate answer write reply speak talk".split())
-_FROM_NOW = re.compile(r"\b(?:from now on|in (?:the )?future|from here on|ab jetzt|ab sofort|désormais|a partir de ahora|a partir de agora)\b|今后|以后", re.IGNORECASE)
-_OPEN = re.compile(
-    r"\b(?:i['’]ll|i will|i (?:still )?(?:need|have|must|want)|need to|must|to ?do|remind me|don['’]t forget|remember to|please|can you|could you|will|still (?:to|have|need)|"
-    r"going to|by (?:next |this |the |end of )?(?:\w{3,6}day|mon|tue|wed|thu|fri|sat|sun|\d|tomorrow|tonight|noon)|muss|müssen|nicht vergessen|il faut|je dois|n['’]oublie|tengo que|hay que|preciso|tenho que)\b|要|得",
-    re.IGNORECASE,
+_CONTRAST = frozenset(
+    stem(word) for word in "old former previous other first second third last alt ancien viejo antiguo velho".split()
 )
-_AGAIN = re.compile(r"\b(?:every|each|always|never|daily|weekly|monthly|yearly|jede[nrsm]?|immer|chaque|toujours|cada|siempre|sempre|once a|whenever)\b", re.IGNORECASE)
-_TODO = frozenset(stem(word) for word in "need remind remember forget todo do still want must muss müssen nicht vergessen have faut dois tengo hay preciso tenho later".split())
-_REPORTS = re.compile(
-    r"\b(?:(?!need|feed|speed|indeed)\w{2,}ed|bought|paid|sent|wrote|written|built|told|sold|rang|done|gekauft|gebucht|bezahlt|geschickt|geschrieben|bestellt|angerufen|acheté|réservé|payé|envoyé|appelé|"
-    r"comprado|compr[eé]i?|reservado|reserv[eé]i?|pag(?:ado|ué|uei|o)|envi(?:ado|é|ei)|liguei|llamado|llamé)\b|了", re.IGNORECASE
-)  # fmt: skip
-_NOT_YET = re.compile(r"\b(?:will|['’]ll|to be|need|needs|must|should|going to|please|can you|could you|not|yet|want|wants|plan|almost|nearly|unless|until)\b|n['’]t\b", re.IGNORECASE)
-_READY = re.compile(r"\b(?:is|are|all|s) (?:done|finished|ready|sorted|live|fertig|erledigt|terminé|fait|hecho|listo|feito|pronto)\b", re.IGNORECASE)
-_ASKS = re.compile(r"^\W*(?:(?:and|so|but) )?(which|what|where|when|how much|how many|who|welche[rs]?|wann|wo|quel(?:le)?s?|quand|où|cuál|cuándo|dónde|qual|quando|onde)\b", re.IGNORECASE)
-_SORTS_ASKED = {"when": ("date", "day", "clock"), "wann": ("date", "day", "clock"), "quand": ("date", "day", "clock"), "cuándo": ("date", "day", "clock"),
-                "quando": ("date", "day", "clock"), "how much": ("money", "number"), "how many": ("number",)}  # fmt: skip
-_BOOKED = frozenset(stem(word) for word in "hotel flight restaurant room table train airline campsite hostel venue".split())
-_BOOKS = frozenset(stem(word) for word in "book reserve".split())
+_CHOOSE = frozenset(
+    stem(word)
+    for word in "use take book choose pick buy order prefer try want nehmen buchen prendre usar tomar switch decide migrate answer write reply speak talk".split()
+)
+_FROM_NOW = re.compile(
+    r"\b(?:from now on|in (?:the )?future|from here on|ab jetzt|ab sofort|désormais|a partir de a[hg]ora)\b|今后|以后"
+)
 
 
 @dataclass(slots=True)
@@ -128,8 +118,9 @@ def _keys(said: Said) -> Iterator[object]:
         yield ("slot", said.slot.of)
         for word in said.slot.of:
             yield ("of", word)
-    if _ASKS.match(said.text) and not said.sure:
-        yield ("asks",)
+    if asks(said):
+        for word in said.core:
+            yield ("asks", word)
 
 
 def effects(new: Said, known: Index) -> list[tuple[int, Effect]]:
@@ -140,12 +131,16 @@ def effects(new: Said, known: Index) -> list[tuple[int, Effect]]:
         ways += [_same_slot(new, known), _taken_back(new, known), _closes(new, known), _reverses(new, known)]
         if new.changed:
             ways += [_same_words(new, known), _other_choice(new, known)]
-        if new.brief or new.changed and not new.core:
+        if new.brief or (new.changed and not new.core):
             ways.append(_brief(new, known))
     for way in ways:
         for at, effect in way:
             old = known.lines[at]
-            if not _before(old, new) or not _may(new, old, effect) or effect is Effect.REPLACES and _says_more(new, old):
+            if (
+                not _before(old, new)
+                or not _may(new, old, effect)
+                or (effect is Effect.REPLACES and _says_more(new, old))
+            ):
                 continue
             if at not in found or _ORDER[effect] < _ORDER[found[at]]:
                 found[at] = effect
@@ -216,13 +211,13 @@ def _same_slot(new: Said, known: Index) -> Iterator[tuple[int, Effect]]:
     if not exact and new.changed and new.values:
         wider = {at for word in sorted(slot.of) for at in known.having(("of", word))}
         near = [at for at in sorted(wider)[-_MOST:] if _fits(new, slot, known.lines[at])]
-        if len(near) == 1 and _differ(new, known.lines[near[0]]):
+        if len(near) == 1:
             yield near[0], Effect.REPLACES
 
 
 def _one_owner(new: Said, slot: Slot, old: Said) -> bool:
     """Whether two lines of the same name can mean the same person's thing."""
-    if old.slot is None or old.denies != new.denies and not (new.changed or slot.of & _LIVES):
+    if old.slot is None or (old.denies != new.denies and not (new.changed or slot.of & _LIVES)):
         return False
     if slot.owner == old.slot.owner:
         return slot.owner == "" or new.said_by == old.said_by or new.role != old.role
@@ -230,10 +225,10 @@ def _one_owner(new: Said, slot: Slot, old: Said) -> bool:
 
 
 def _fits(new: Said, slot: Slot, old: Said) -> bool:
-    """Whether the name of one thing is part of the other's, and both have one value of a sort."""
-    if old.slot is None or not old.sure or not (old.slot.of < slot.of or slot.of < old.slot.of) or not _one_owner(new, slot, old):
+    """Whether a line names the same thing in fewer words, and gives it another value."""
+    if old.slot is None or not old.sure or not slot.of < old.slot.of or not _one_owner(new, slot, old):
         return False
-    return _differ(new, old) is not None and bool((slot.of & old.slot.of) & _SINGLE or slot.of < old.slot.of)
+    return bool(_differ(new, old))
 
 
 def _against(new: Said, slot: Slot, old: Said, other: Slot) -> Iterator[Effect]:
@@ -241,17 +236,30 @@ def _against(new: Said, slot: Slot, old: Said, other: Slot) -> Iterator[Effect]:
     differ = _differ(new, old)
     single = bool(slot.of & _SINGLE)
     if differ is None:
-        if not single or new.values or old.values or not slot.gives or not other.gives:
-            if not (single and slot.gives and other.gives and "address" in slot.of):
-                return
-        differ = not (f"{slot.gives} ".startswith(f"{other.gives} ") or f"{other.gives} ".startswith(f"{slot.gives} "))
+        words = (
+            not new.values
+            and not old.values
+            and (single or (new.changed and _proper(new, slot) and _proper(old, other)))
+        )
+        if not slot.gives or not other.gives or not (words or "address" in slot.of):
+            return
+        mine, theirs = f"{slot.gives} ", f"{other.gives} "
+        differ = not mine.startswith(theirs) and not theirs.startswith(mine)
     if not differ:
         if set(old.values) <= set(new.values) and (new.values or slot.gives == other.gives):
             yield Effect.REPEATS
     elif new.role == old.role == "user" and new.said_by != old.said_by and not new.changed:
         yield Effect.CONFLICTS
-    elif new.changed or single and (new.chat != old.chat or new.seq != old.seq):
+    elif new.changed or (single and not new.beside(old)):
         yield Effect.REPLACES
+
+
+def _proper(said: Said, slot: Slot) -> bool:
+    """Whether what a line gives is a name."""
+    return any(
+        word[:1].isupper() and word.strip(".,;!?").lower() in slot.gives.split()
+        for word in said.text[:READ].split()[1:]
+    )
 
 
 def _taken_back(new: Said, known: Index) -> Iterator[tuple[int, Effect]]:
@@ -264,7 +272,7 @@ def _taken_back(new: Said, known: Index) -> Iterator[tuple[int, Effect]]:
         fit = [at for at in near if _meant(new, taken, known.lines[at])]
         sure = [at for at in fit if taken.words and 2 * len(taken.words) >= len(known.lines[at].core)]
         effect = Effect.CLOSES if taken.how == DROP and taken.alone else Effect.REPLACES
-        if taken.how == ENDED and sure or taken.how == SWAP and sure:
+        if (taken.how == ENDED and sure) or (taken.how == SWAP and sure):
             yield from ((at, effect) for at in sure)
         else:
             own = [at for at in fit if known.lines[at].role == "user"] or fit
@@ -274,15 +282,22 @@ def _taken_back(new: Said, known: Index) -> Iterator[tuple[int, Effect]]:
 
 def _meant(new: Said, taken: Taken, old: Said) -> bool:
     """Whether a line is one that is taken back."""
-    if old.taken and any(other.words & taken.words for other in old.taken) or (old.chat, old.seq) == (new.chat, new.seq):
+    if (old.taken and any(other.words & taken.words for other in old.taken)) or old.beside(new):
         return False
-    if not all(any(value == other and _alike(sort, kind) for kind, other in old.values) for sort, value in taken.values):
+    if not all(
+        any(value == other and _alike(sort, kind) for kind, other in old.values) for sort, value in taken.values
+    ):
         return False
     size, rest = len(taken.words), new.core - taken.words
     if taken.how == ENDED:
-        if old.denies or not old.sure or old.role != "user" or old.mine != new.mine and len(old.core - taken.words) > 1:
+        if (
+            old.denies
+            or not old.sure
+            or old.role != "user"
+            or (old.mine != new.mine and len(old.core - taken.words) > 1)
+        ):
             return False
-        return size > 1 or size == 1 and len(old.core) <= 3 and old.mine == new.mine
+        return size > 1 or (size == 1 and len(old.core) <= 3 and old.mine == new.mine)
     if taken.how == DROP:
         return 8 * size >= len(old.core)
     if taken.how == FREE:
@@ -296,7 +311,7 @@ def _meant(new: Said, taken: Taken, old: Said) -> bool:
 
 def _alike(sort: str, other: str) -> bool:
     """Whether values of two sorts can be the same one: a bare number may be an amount, but no date."""
-    return sort == other or "number" in (sort, other) and not _TIMES & {sort, other}
+    return sort == other or ("number" in (sort, other) and not _TIMES & {sort, other})
 
 
 def _own_day(new: Said, old: Said) -> bool:
@@ -320,22 +335,26 @@ def _same_words(new: Said, known: Index) -> Iterator[tuple[int, Effect]]:
 
 def _restates(new: Said, old: Said, shared: int) -> bool:
     """Whether a line gives another value in words of which so many are the same."""
-    if new.role != "user" or old.role != "user" or (old.chat, old.seq) == (new.chat, new.seq):
+    if new.role != "user" or old.role != "user" or old.beside(new):
         return False
     if (old.core ^ new.core) & _CONTRAST:
         return False
-    if not old.sure or old.mine != new.mine and not _own(old) or old.denies != new.denies or not _differ(new, old):
+    if not old.sure or (old.mine != new.mine and not _own(old)) or old.denies != new.denies or not _differ(new, old):
         return False
+    typed = {sort for sort, _ in new.values if sort != "number" and old.given(sort)}
+    if typed and old.given("number") and new.given("number") and old.given("number") != new.given("number"):
+        return False  # "room 104" is not "room 106"
+    if new.slot is not None and old.slot is not None and old.slot.of < new.slot.of:
+        return False  # it may be of something narrower
     small, large = sorted((len(new.core), len(old.core)))
-    if shared == small and (large == small or small > 1 and large <= small + 1):
+    if shared == small and (large == small or (small > 1 and large <= small + 1)):
         return True
     if shared + 1 == small == large:
         return False  # the one word that differs tells two things apart
-    typed = {sort for sort, _ in new.values if sort != "number" and old.given(sort)}
-    named = old.slot is not None and old.slot.of <= new.core or new.slot is not None and new.slot.of <= old.core
+    named = (old.slot is not None and old.slot.of <= new.core) or (new.slot is not None and new.slot.of <= old.core)
     if {sort in _TIMES for sort, _ in old.values} - {sort in _TIMES for sort, _ in new.values}:
         return False
-    return bool(typed) and (shared >= 2 and 2 * shared >= small or named)
+    return bool(typed) and ((shared >= 2 and 2 * shared >= small) or named)
 
 
 def _other_choice(new: Said, known: Index) -> Iterator[tuple[int, Effect]]:
@@ -349,7 +368,12 @@ def _other_choice(new: Said, known: Index) -> Iterator[tuple[int, Effect]]:
         if len(fit) == 1:
             yield fit[0], Effect.REPLACES
     elif 1 < len(new.core) <= 4:
-        near = {at for word in new.core if new.brief or word in _CHOOSE for at in islice(reversed(known.having(word)), _COMMON)}
+        near = {
+            at
+            for word in new.core
+            if new.brief or word in _CHOOSE
+            for at in islice(reversed(known.having(word)), _COMMON)
+        }
         fit = [at for at in sorted(near) if _one_other(new, known.lines[at])]
         if len(fit) == 1:
             yield fit[0], Effect.REPLACES
@@ -357,21 +381,32 @@ def _other_choice(new: Said, known: Index) -> Iterator[tuple[int, Effect]]:
 
 def _one_other(new: Said, old: Said) -> bool:
     """Whether a line makes the same choice but for one word: "I prefer aisle seats now"."""
-    if len(new.core) != len(old.core) or len(new.core & old.core) != len(new.core) - 1 or old.values != new.values or not old.sure:
+    if (
+        len(new.core) != len(old.core)
+        or len(new.core & old.core) != len(new.core) - 1
+        or old.values != new.values
+        or not old.sure
+    ):
         return False
-    return old.mine == new.mine and old.denies == new.denies and (len(new.core) > 2 or _FROM_NOW.search(new.text) is not None or new.brief and _near(new, old))
+    return (
+        old.mine == new.mine
+        and old.denies == new.denies
+        and (len(new.core) > 2 or _FROM_NOW.search(new.low) is not None or (new.brief and new.soon_after(old)))
+    )
 
 
 def _chooses(old: Said, chosen: str, rest: frozenset[str]) -> bool:
     """Whether a line chose something else, for the same use."""
-    if _REPORTS.search(old.text) and not old.core & _CHOOSE:
+    if reports(old) and not old.core & _CHOOSE:
         return False
-    return old.sure and not old.denies and not old.past and chosen not in old.core and rest <= old.core and len(old.core) <= 4 + len(rest)
-
-
-def _near(new: Said, old: Said) -> bool:
-    """Whether a line stands in one of the messages right before."""
-    return old.chat == new.chat and 0 < new.seq - old.seq <= NEAR
+    return (
+        old.sure
+        and not old.denies
+        and not old.past
+        and chosen not in old.core
+        and rest <= old.core
+        and len(old.core) <= 4 + len(rest)
+    )
 
 
 def _brief(new: Said, known: Index) -> Iterator[tuple[int, Effect]]:
@@ -384,12 +419,14 @@ def _brief(new: Said, known: Index) -> Iterator[tuple[int, Effect]]:
     fit = []
     for at in islice(reversed(keys), _MOST):
         old = known.lines[at]
-        if old.role == new.role and old.sure and not old.past and (old.chat, old.seq) != (new.chat, new.seq) and _before(old, new):
+        if old.role == new.role and old.sure and not old.past and not old.beside(new) and _before(old, new):
             if new.core <= old.core and not set(new.values) & set(old.values) and (sort != "number" or _like(new, old)):
                 fit.append(at)
         if len(fit) == 2:
             break
-    if len(fit) == 1 or len(fit) == 2 and _near(new, known.lines[fit[0]]) and not _near(new, known.lines[fit[1]]):
+    if len(fit) == 1 or (
+        len(fit) == 2 and new.soon_after(known.lines[fit[0]]) and not new.soon_after(known.lines[fit[1]])
+    ):
         yield fit[0], Effect.REPLACES
 
 
@@ -412,45 +449,17 @@ def _reverses(new: Said, known: Index) -> Iterator[tuple[int, Effect]]:
 
 def _closes(new: Said, known: Index) -> Iterator[tuple[int, Effect]]:
     """The one open line that is done or answered now."""
-    verbs = new.core & DOING
-    ready = _READY.search(new.text) is not None
-    if (verbs and _REPORTS.search(new.text) or ready) and not _NOT_YET.search(new.text):
-        near = sorted({at for word in (sorted(new.core) if ready else sorted(verbs)) for at in list(known.having(word))[-_MOST:]})
-        done = [at for at in near if _done(new, known.lines[at], ready)]
-        if len(done) == 1:
-            yield done[0], Effect.CLOSES
-    answered = [at for at in known.having(("asks",)) if _answers(new, known.lines[at])]
+    if finished(new):
+        words = new.core if ready(new) else new.core & DOING
+        near = sorted({at for word in words for at in islice(reversed(known.having(word)), _MOST)})
+        closed = [at for at in near if done(new, known.lines[at])]
+        if len(closed) == 1:
+            yield closed[0], Effect.CLOSES
+    words = new.core | BOOKED if new.core & BOOKS else new.core
+    asked = sorted({at for word in words for at in islice(reversed(known.having(("asks", word))), _MOST)})
+    answered = [at for at in asked if answers(new, known.lines[at])]
     if len(answered) == 1:
         yield answered[0], Effect.CLOSES
-
-
-def _done(new: Said, old: Said, ready: bool) -> bool:
-    """Whether a line reports what another one has still to be done."""
-    first = stem(old.text.split()[0].lower()) if old.text.split() else ""
-    if old.kind != "open" and not (_OPEN.search(old.text) or first in DOING and first not in _REPORTS.findall(old.text)):
-        return False
-    if old.kind in ("rule", "preference", "who") or _AGAIN.search(old.text) or (old.chat, old.seq) == (new.chat, new.seq):
-        return False
-    if not ready and _REPORTS.search(old.text) and old.kind != "open":
-        return False
-    things, told = old.core - DOING - _TODO, new.core - DOING
-    shared = len(things & told) + len(set(old.values) & set(new.values))
-    return shared > 0 and (2 * shared > len(things) or shared > 2)
-
-
-def _answers(new: Said, old: Said) -> bool:
-    """Whether a line answers a question."""
-    asked = _ASKS.match(old.text)
-    if asked is None or not old.core or (old.chat, old.seq) == (new.chat, new.seq):
-        return False
-    sorts = _SORTS_ASKED.get(asked[1].lower())
-    if sorts is not None:
-        if len(old.core) < 2 and not _near(new, old) or "," in old.text:
-            return False
-        return old.core <= new.core and any(sort in sorts for sort, _ in new.values) and not _OPEN.search(new.text)
-    if new.core & _BOOKS and old.core & _BOOKED and len(old.core) <= 2 and len(new.core) >= 2:
-        return _REPORTS.search(new.text) is not None and not new.core & (_BOOKED - old.core)
-    return len(old.core) >= 2 and old.core < new.core and len(new.core) <= len(old.core) + 3
 
 
 @dataclass(frozen=True, slots=True)

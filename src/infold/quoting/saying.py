@@ -6,6 +6,8 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 
+NEAR = 4
+"""Messages back that "make that 700" may mean among several."""
 READ = 600
 """Characters of a line that are read."""
 
@@ -65,7 +67,9 @@ _DAY = {
 }
 _SHORT = {"mon": "monday", "wed": "wednesday", "sat": "saturday", "sun": "sunday"}
 _months, _days = "|".join(sorted(_MONTH, key=len, reverse=True)), "|".join(sorted(_DAY, key=len, reverse=True))
-_COUNT = {word: str(at) for at, word in enumerate("two three four five six seven eight nine ten eleven twelve".split(), 2)}
+_COUNT = {
+    word: str(at) for at, word in enumerate("two three four five six seven eight nine ten eleven twelve".split(), 2)
+}
 _counts = "|".join(_COUNT)
 _N = r"\d{1,9}(?:[.,\u202f' ]\d{3}(?!\d)){0,3}(?:[.,]\d{1,2})?"
 _B, _E = r"(?<![^\W\u3400-\u9fff])", r"(?![^\W\u3400-\u9fff])"  # edges of a word, between Chinese letters too
@@ -83,9 +87,9 @@ _VALUE = re.compile(
 _FIGURE, _NUMBER, _GROUPED = re.compile(r"\d+"), re.compile(_N), re.compile(r"[.,\u202f' ](?=\d{3}(?!\d))")
 
 _CHANGED = re.compile(
-    r"\b(?:now|from now on|in future|from here on|ab sofort|new|updated?|changed|moved?|rescheduled|postponed|pushed|extended|raised|cut|lowered|instead|actually|correction|corrected|change of plans?|"
+    r"\b(?:now|from now on|in future|from here on|ab sofort|new|updated?|changed|moved?|rescheduled|postponed|pushed|delayed|extended|raised|cut|lowered|instead|actually|correction|corrected|change of plans?|"
     r"make (?:it|that|them|the|our|my)|set|(?:works?|is|would be) better|becomes?|(?:goes|went) (?:up |down )?to|rather|no longer|any ?more|switch(?:ed|ing)?|scrap|no,? wait|meant|won't do|won't work|let's say|"
-    r"jetzt|neue[rsn]?|geändert|passt besser|draus|mieux|verschoben|stattdessen|statt|anstatt|lieber|nicht mehr|korrektur|"
+    r"jetzt|doch (?:lieber|am|um|erst|schon)|neue[rsn]?|geändert|passt besser|draus|mieux|verschoben|stattdessen|statt|anstatt|lieber|nicht mehr|korrektur|"
     r"maintenant|désormais|nouve(?:au|lle|l)|plutôt|au lieu|à la place|déplacée?|reportée?|finalement|"
     r"ahora|nuev[oa]|mejor|en vez|en lugar|cambiad[oa]|ya no|agora|nov[oa]|melhor|em vez|mudou|passou)\b|改成|改为|改到|改用|换成|不再|现在|改(?=\d)",
 )
@@ -101,7 +105,9 @@ _UNSURE = re.compile(
 _DENIES = re.compile(
     r"\b(?:not|no|never|without|(?:do|does|did|is|are|was|wo|ca|would|should)n['’]?t|cannot|nicht|nie|kein\w*|ne|n['’]\w+|pas|jamais|nunca|não|sin|sem)\b|不|没|别"
 )
-_PAST_TIME = re.compile(r"\b(?:yesterday|last (?:week|month|year|night)|ago|used to|back then|gestern|hier|ayer|ontem)\b")
+_PAST_TIME = re.compile(
+    r"\b(?:yesterday|last (?:week|month|year|night)|ago|used to|back then|gestern|hier|ayer|ontem)\b"
+)
 
 # FREE: a day of the week is free again. What a line says of the words it takes back: SWAP puts something in their place, DROP takes them back, ENDED says that they no longer hold.
 SWAP, DROP, ENDED, FREE = "swap", "drop", "ended", "free"
@@ -120,6 +126,7 @@ _TAKEN = (
     (DROP, re.compile(r"\bno more (?!than\b)([^,.;:!?]{2,40})")),
     (DROP, re.compile(r"(?:^|[.;:!?] |, (?:so|and|but) )(?:so |and |ok |then |well |right )*((?:[^,.;:!?]|,(?=\d)){2,40}?) (?:is|are) (?:out|off|cancelled|canceled|dead|off the table|no longer needed)\W*$")),
     (DROP, re.compile(r"(?:忘了|忘掉|取消)([^，。；！？]{1,20})")),
+    (DROP, re.compile(r"(?:^|[.;:!?] |\b(?:please|can|so|and) )stop (\w+ing\b[^,.;:!?]{2,50})")),
     (FREE, re.compile(rf"\b((?:{_days})s?)\b[^,.;!?]{{0,20}}? (?:(?:free|ok|okay|fine|normal|good|possible|libres?|frei|livres?)(?: again| now| wieder| de nouveau)|"
                       r"wieder|(?:no good|out) (?:any ?more|now)|(?:ya|já|agora) (?:est[áã]\w*|fica) (?:libres?|livres?))\b|ya (?:están?|es) libres?")),
     (ENDED, re.compile(rf"\b(?:no longer|ya no|já não)\b {_X}")),
@@ -133,7 +140,7 @@ _TAKEN = (
 )  # fmt: skip
 _MAY_TAKE = re.compile(
     r"instead of|in place of|rather |statt|anst|lieu|plutôt|à la place|en vez|en lugar|em vez|em lugar|invés|而不是|from |not |scrap|ditch|shelve|"
-    r"abandon|forget|mind|ignore|take back|vergiss|streich|oubli|laisse|olvid|esquec| out| off|dead|no longer|needed|won't|doesn't|will not|free|ok|fine|normal|good|possible|libre|frei|livre|wieder|忘|取消|ya no|já não|more|stopped|quit|"
+    r"abandon|forget|mind|ignore|take back|vergiss|streich|oubli|laisse|olvid|esquec| out| off|dead|no longer|stop |needed|won't|doesn't|will not|free|ok|fine|normal|good|possible|libre|frei|livre|wieder|忘|取消|ya no|já não|more|stopped|quit|"
     r"g[ai]ven? up|mehr|plus|mais|不再"
 )
 _CLAUSE = re.compile(r",(?!\d)| (?:we|i|let's|and|but|because|since|for now|from|it|now|any ?more)\b")
@@ -142,18 +149,27 @@ _CLAUSE = re.compile(r",(?!\d)| (?:we|i|let's|and|but|because|since|for now|from
 _LEAD = r"(?:(?:ok|okay|so|and|but|also|well|oh|btw|actually|correction|korrektur|change of plans?|update|please|alright|then|got it|noted|no,? wait)\b[\s,:.!–—-]*)*"
 _NAMED = re.compile(
     rf"^{_LEAD}(?P<of>(?:[^\W\d_][\w'’-]*\s){{0,6}}?[^\W\d_][\w'’-]*)\s?(?:(?:is|are|was|were|has been|got|will be|stays?|becomes?|ist|sind|war|wird|beträgt|"
-    r"est|sera|es|será|é|fica|went|(?:has |was )?(?:changed|moved|raised|cut) to|(?:mudou|passou) para|cambió a)\b|[:=](?=\s)|'s\b)(?: (?:now|jetzt|maintenant|plutôt|ahora|agora|moved|changed|pushed|cut|raised|postponed|extended|verschoben|"
+    r"est|sera|es|será|é|fica|went|(?:has |was )?(?:changed|moved|raised|cut) to|(?:mudou|passou) para|cambió a)\b|[:=](?=\s)|'s(?= (?:now|at|on|in|an?|the|\d)))(?: (?:now|jetzt|maintenant|plutôt|ahora|agora|moved|changed|pushed|delayed|doch|cut|raised|postponed|extended|verschoben|"
     r"not|back|up|down|to|at|on|at most|set|bei|auf))*\s?(?P<gives>.*)$"
 )
 _SHIFTED = re.compile(
     rf"^{_LEAD}(?:(?:we|i|let's|they|he|she|wir|ich|\w+)(?:'ve| have| had to|'re| haben)? )?(?:moved?|pushed?|changed?|rescheduled?|postponed?|extended?|raised?|lowered?|cut|shifted?)"
     r" (?P<of>(?:the|our|my|a) (?:[^\W\d_][\w'’-]*\s){0,3}?[^\W\d_][\w'’-]*) (?:back |up |down |out )?(?:to|till|until|by) (?P<gives>.*)$"
 )
-_SET = re.compile(rf"^{_LEAD}(?:let's )?(?:make|set) (?P<of>(?:the|our|my) (?:[^\W\d_][\w'’-]*\s){{0,3}}?[^\W\d_][\w'’-]*) (?:to |at )?(?P<gives>[€$£]?\d.*)$")
+_SET = re.compile(
+    rf"^{_LEAD}(?:let's )?(?:make|set) (?P<of>(?:the|our|my) (?:[^\W\d_][\w'’-]*\s){{0,3}}?[^\W\d_][\w'’-]*) (?:to |at )?(?P<gives>[€$£]?\d.*)$"
+)
 _HAN_NAMED = re.compile(r"^(?P<of>[\u3400-\u9fff]{2,10}?)(?:现在)?(?:是|为|在|改成|改为|改到|换成|：)(?P<gives>.+)$")
-_NOT_OF = re.compile(r"^(?:it|that|this|there|here|what|who|which|he|she|they|we|i|you|all|das|es|c['’]est|ce|il|elle|on|ich|er|wir|je)$|^i['’]|['’]ll$")
-_MINE, _YOURS = re.compile(r"\b(?:my|mein\w*|mon|ma|mes|mi|mis|meu|minha)\b|我的"), re.compile(r"\b(?:your|dein\w*|ihr\w*|votre|ton|ta|tu|su|seu|sua)\b|你的")
-_OF = re.compile(r"\b(?:for|of|on|in|at|with|per|to|für|bei|von|pour|de|du|dans|para|en|em|no|na|do|da)\s+(?:(?:the|a|an|my|our|der|die|das|le|la|el|o)\s+)?([^\W\d_][\w'’-]*)")
+_NOT_OF = re.compile(
+    r"^(?:it|that|this|there|here|what|who|which|he|she|they|we|i|you|all|das|es|c['’]est|ce|il|elle|on|ich|er|wir|je)$|^i['’]|['’]ll$"
+)
+_MINE, _YOURS = (
+    re.compile(r"\b(?:my|mein\w*|mon|ma|mes|mi|mis|meu|minha)\b|我的"),
+    re.compile(r"\b(?:your|dein\w*|ihr\w*|votre|ton|ta|tu|su|seu|sua)\b|你的"),
+)
+_OF = re.compile(
+    r"\b(?:for|of|on|in|at|with|per|to|für|bei|von|pour|de|du|dans|para|en|em|no|na|do|da)\s+(?:(?:the|a|an|my|our|der|die|das|le|la|el|o)\s+)?([^\W\d_][\w'’-]*)"
+)
 _LIFE = (
     ("live", re.compile(r"\bi(?:['’]m| am)? (?:now )?(?:live|living|based) in|\bi(?:['’]ve| have)? (?:just |now |recently )?(?:moved|relocated) to|\bich (?:wohne|lebe) (?:jetzt )?in|"
      r"\bich bin nach|\bj['’](?:habite|ai déménagé) (?:maintenant )?(?:à|en|au)|\bvivo en|\bme mudé a|\b(?:eu )?moro (?:em|no|na)|\bme mudei para|我住在|我搬到")),
@@ -204,7 +220,9 @@ def values(text: str) -> tuple[tuple[tuple[str, str], ...], str]:
         if said in _COUNT:
             said = _COUNT[said]
         if sort == "day":
-            said = str(_DAY.get(said, _DAY.get(said[:-1], _DAY.get(_SHORT.get(said[:3], ""), "一二三四五六日".find(said[-1])))))
+            said = str(
+                _DAY.get(said, _DAY.get(said[:-1], _DAY.get(_SHORT.get(said[:3], ""), "一二三四五六日".find(said[-1]))))
+            )
         elif sort == "date":
             names = [str(_MONTH[word]) for word in _WORD.findall(_FIGURE.sub(" ", said)) if word in _MONTH]
             said = "/".join(names[:1] + _FIGURE.findall(said))
@@ -212,7 +230,9 @@ def values(text: str) -> tuple[tuple[tuple[str, str], ...], str]:
             hour, *rest = (int(one) for one in _FIGURE.findall(said))
             said = str((hour % 12 + (12 if "p" in said else 0) if "m" in said else hour) * 60 + sum(rest))
         elif sort != "clock":
-            said = _GROUPED.sub("", "".join(_NUMBER.findall(said)[:1])).replace(",", ".") + ("000" if "k" in said and sort == "money" else "")
+            said = _GROUPED.sub("", "".join(_NUMBER.findall(said)[:1])).replace(",", ".") + (
+                "000" if "k" in said and sort == "money" else ""
+            )
             said = said.rstrip("0").rstrip(".") if "." in said else said
         found.append((sort, said))
     return tuple(found), _VALUE.sub(" ", text) if found else text
@@ -245,6 +265,8 @@ class Said:
     """What is known of a line for comparing it: made once a line."""
 
     text: str
+    low: str
+    """Its beginning, in small letters, white space folded."""
     role: str
     said_by: str
     seq: int
@@ -267,16 +289,26 @@ class Said:
     """Whether the speaker speaks of "I"."""
 
     @classmethod
-    def of(cls, text: str, role: str, said_by: str = "", seq: int = 0, said_at: int = 0, kind: str = "fact", chat: str = "") -> Said:
+    def of(
+        cls, text: str, role: str, said_by: str = "", seq: int = 0, said_at: int = 0, kind: str = "fact", chat: str = ""
+    ) -> Said:
         """Read a line."""
         low = " ".join(text[:READ].lower().replace("’", "'").split())
         found, rest = values(low)
         return cls(
-            text, role, said_by or role, seq, said_at, kind, chat,
+            text, low, role, said_by or role, seq, said_at, kind, chat,
             core=telling(rest), values=found, slot=_slot(low, role), taken=_taken(low) if _MAY_TAKE.search(low) else (),
             changed=_CHANGED.search(low) is not None and _TOO.search(low) is None, brief=_BRIEF.search(low) is not None, sure=_UNSURE.search(low) is None,
             denies=_DENIES.search(low) is not None, past=_PAST_TIME.search(low) is not None, mine=_I.search(low) is not None,
         )  # fmt: skip
+
+    def beside(self, other: Said) -> bool:
+        """Whether both stand in one message."""
+        return self.chat == other.chat and self.seq == other.seq
+
+    def soon_after(self, other: Said) -> bool:
+        """Whether the other one stands in one of the messages right before."""
+        return self.chat == other.chat and 0 < self.seq - other.seq <= NEAR
 
     def given(self, sort: str) -> frozenset[str]:
         """Its values of a sort."""
