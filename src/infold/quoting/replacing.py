@@ -16,6 +16,8 @@ from infold.quoting.saying import DOING, DROP, ENDED, FREE, READ, SWAP, Said, Sl
 
 _REST = 8
 """Telling words of an earlier line that may be lost with what is replaced."""
+_BESIDE = 2
+"""Telling words of its other sentences that may be lost with it."""
 _COMMON = 60
 """Lines that a word may stand in and still tell which are meant."""
 _MOST = 400
@@ -126,6 +128,15 @@ def _keys(said: Said) -> Iterator[object]:
 def effects(new: Said, known: Index) -> list[tuple[int, Effect]]:
     """What a line does to earlier ones: their numbers, ascending, each with one effect."""
     found: dict[int, Effect] = {}
+    for way in (_repeats(new, known), *(way for part in new.parts or (new,) for way in _ways(part, known))):
+        for at, effect in way:
+            if at not in found or _ORDER[effect] < _ORDER[found[at]]:
+                found[at] = effect
+    return sorted(found.items())
+
+
+def _ways(new: Said, known: Index) -> Iterator[Iterator[tuple[int, Effect]]]:
+    """What a sentence does to earlier lines, one way after the other."""
     ways = [_repeats(new, known)]
     if new.sure:
         ways += [_same_slot(new, known), _taken_back(new, known), _closes(new, known), _reverses(new, known)]
@@ -133,18 +144,12 @@ def effects(new: Said, known: Index) -> list[tuple[int, Effect]]:
             ways += [_same_words(new, known), _other_choice(new, known)]
         if new.brief or (new.changed and not new.core):
             ways.append(_brief(new, known))
-    for way in ways:
-        for at, effect in way:
-            old = known.lines[at]
-            if (
-                not _before(old, new)
-                or not _may(new, old, effect)
-                or (effect is Effect.REPLACES and _says_more(new, old))
-            ):
-                continue
-            if at not in found or _ORDER[effect] < _ORDER[found[at]]:
-                found[at] = effect
-    return sorted(found.items())
+    return (((at, effect) for at, effect in way if _counts(new, known.lines[at], effect)) for way in ways)
+
+
+def _counts(new: Said, old: Said, effect: Effect) -> bool:
+    """Whether a line may have this effect on that one."""
+    return _before(old, new) and _may(new, old, effect) and not (effect is Effect.REPLACES and _says_more(new, old))
 
 
 def _before(old: Said, new: Said) -> bool:
@@ -156,7 +161,10 @@ def _before(old: Said, new: Said) -> bool:
 
 def _says_more(new: Said, old: Said) -> bool:
     """Whether an earlier line says other things beside what the new one changes: only whole lines go, so it stays."""
-    return len(old.core - new.core) > _REST
+    if not old.parts:
+        return len(old.core - new.core) > _REST
+    meant = max(old.parts, key=lambda part: (len(part.core & new.core), bool(_differ(new, part))))
+    return len(old.core - new.core - meant.core) > _BESIDE
 
 
 def _may(new: Said, old: Said, effect: Effect) -> bool:
@@ -419,7 +427,7 @@ def _brief(new: Said, known: Index) -> Iterator[tuple[int, Effect]]:
     fit = []
     for at in islice(reversed(keys), _MOST):
         old = known.lines[at]
-        if old.role == new.role and old.sure and not old.past and not old.beside(new) and _before(old, new):
+        if not old.past and old.sure and old.role == new.role and not old.beside(new) and _before(old, new):  # noqa: SIM102
             if new.core <= old.core and not set(new.values) & set(old.values) and (sort != "number" or _like(new, old)):
                 fit.append(at)
         if len(fit) == 2:

@@ -16,7 +16,7 @@ _STOP = frozenset(
 did have has had will would shall can could to of in on at by for with from as and or but so if than then there here just only also too very not no don't
 doesn't didn't isn't aren't won't can't i'm i've i'll we're we've we'll i'd we'd you're they're he's she's there's what's they've it's that's let's lets please ok okay oh hi hey well yes yeah got noted
 before after until till during between over under more less other tomorrow today tonight yesterday what which when where who how why may let
-se te por pra até tem têm seu sua só entre porque quando hay está están estão vai foi 
+se te por pra até tem têm seu sua só entre porque quando hay está están estão vai foi
 one thing idea plan rule option stuff part said say about all any some up out off over into each now new newest current updated instead actually correction
 make makes rather longer anymore again still better works work's become becomes go goes going get moved changed today really change turns turned wieder finalement mach draus
 der die das den dem des ein eine einen einem einer und oder aber ist sind ich du er sie es wir ihr mich mir mein meine meinen meiner meinem unser unsere
@@ -160,6 +160,8 @@ _SET = re.compile(
     rf"^{_LEAD}(?:let's )?(?:make|set) (?P<of>(?:the|our|my) (?:[^\W\d_][\w'’-]*\s){{0,3}}?[^\W\d_][\w'’-]*) (?:to |at )?(?P<gives>[€$£]?\d.*)$"
 )
 _HAN_NAMED = re.compile(r"^(?P<of>[\u3400-\u9fff]{2,10}?)(?:现在)?(?:是|为|在|改成|改为|改到|换成|：)(?P<gives>.+)$")
+_END = re.compile(r"[.!?;。！？] |, (?:and|but|so|und|et|y|e) ")
+_SENTENCE = re.compile(r"(?<=[^\W\d_][^\W\d_][^\W\d_][.!?])\s+|(?<=[\d)][!?])\s+|(?<=[。！？])(?=.)")
 _NOT_OF = re.compile(
     r"^(?:it|that|this|there|here|what|who|which|he|she|they|we|i|you|all|das|es|c['’]est|ce|il|elle|on|ich|er|wir|je)$|^i['’]|['’]ll$"
 )
@@ -287,19 +289,28 @@ class Said:
     past: bool
     mine: bool
     """Whether the speaker speaks of "I"."""
+    parts: tuple[Said, ...] = ()
+    """Its sentences, where there are several."""
 
     @classmethod
     def of(
         cls, text: str, role: str, said_by: str = "", seq: int = 0, said_at: int = 0, kind: str = "fact", chat: str = ""
     ) -> Said:
         """Read a line."""
-        low = " ".join(text[:READ].lower().replace("’", "'").split())
+        shown = " ".join(text[:READ].replace("’", "'").split())
+        low = shown.lower()
         found, rest = values(low)
+        cuts = _SENTENCE.split(shown)
+        parts = tuple(cls.of(cut, role, said_by, seq, said_at, kind, chat) for cut in cuts) if len(cuts) > 1 else ()
+        slots = [part.slot for part in parts if part.slot is not None]
         return cls(
             text, low, role, said_by or role, seq, said_at, kind, chat,
-            core=telling(rest), values=found, slot=_slot(low, role), taken=_taken(low) if _MAY_TAKE.search(low) else (),
-            changed=_CHANGED.search(low) is not None and _TOO.search(low) is None, brief=_BRIEF.search(low) is not None, sure=_UNSURE.search(low) is None,
-            denies=_DENIES.search(low) is not None, past=_PAST_TIME.search(low) is not None, mine=_I.search(low) is not None,
+            core=telling(rest), values=found, slot=next(iter(slots), None) if parts else _slot(low, role),
+            taken=_taken(low) if _MAY_TAKE.search(low) else (),
+            changed=_CHANGED.search(low) is not None and _TOO.search(low) is None,
+            brief=_BRIEF.search(low) is not None, sure=_UNSURE.search(low) is None,
+            denies=_DENIES.search(low) is not None, past=_PAST_TIME.search(low) is not None,
+            mine=_I.search(low) is not None, parts=parts,
         )  # fmt: skip
 
     def beside(self, other: Said) -> bool:
@@ -333,7 +344,7 @@ def _slot(low: str, role: str) -> Slot | None:
     owner = "me" if (_YOURS if role == "assistant" else _MINE).search(named) else ""
     if not of:
         return None
-    rest = values(match["gives"])[1]
+    rest = _END.split(values(match["gives"])[1])[0]
     return Slot(owner, of.union(stem(word) for word in _OF.findall(rest) if word not in _STOP), _tail(match["gives"]))
 
 
