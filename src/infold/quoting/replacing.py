@@ -128,23 +128,26 @@ def _keys(said: Said) -> Iterator[object]:
 def effects(new: Said, known: Index) -> list[tuple[int, Effect]]:
     """What a line does to earlier ones: their numbers, ascending, each with one effect."""
     found: dict[int, Effect] = {}
-    for way in (_repeats(new, known), *(way for part in new.parts or (new,) for way in _ways(part, known))):
-        for at, effect in way:
+    for one in (*new.parts, new) if new.parts else (new,):
+        for at, effect in _hits(one, known):
             if at not in found or _ORDER[effect] < _ORDER[found[at]]:
                 found[at] = effect
     return sorted(found.items())
 
 
-def _ways(new: Said, known: Index) -> Iterator[Iterator[tuple[int, Effect]]]:
-    """What a sentence does to earlier lines, one way after the other."""
+def _hits(new: Said, known: Index) -> Iterator[tuple[int, Effect]]:
+    """What a sentence does to earlier lines; of a line of several only whether it repeats one."""
     ways = [_repeats(new, known)]
-    if new.sure:
+    if new.sure and not new.parts:
         ways += [_same_slot(new, known), _taken_back(new, known), _closes(new, known), _reverses(new, known)]
         if new.changed:
             ways += [_same_words(new, known), _other_choice(new, known)]
         if new.brief or (new.changed and not new.core):
             ways.append(_brief(new, known))
-    return (((at, effect) for at, effect in way if _counts(new, known.lines[at], effect)) for way in ways)
+    for way in ways:
+        for at, effect in way:
+            if _counts(new, known.lines[at], effect):
+                yield at, effect
 
 
 def _counts(new: Said, old: Said, effect: Effect) -> bool:
@@ -244,11 +247,8 @@ def _against(new: Said, slot: Slot, old: Said, other: Slot) -> Iterator[Effect]:
     differ = _differ(new, old)
     single = bool(slot.of & _SINGLE)
     if differ is None:
-        words = (
-            not new.values
-            and not old.values
-            and (single or (new.changed and _proper(new, slot) and _proper(old, other)))
-        )
+        named = single or (new.changed and _proper(new, slot) and _proper(old, other))
+        words = bool(slot.of & _LIVES) or (named and not new.values and not old.values)
         if not slot.gives or not other.gives or not (words or "address" in slot.of):
             return
         mine, theirs = f"{slot.gives} ", f"{other.gives} "

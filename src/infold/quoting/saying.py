@@ -173,9 +173,9 @@ _OF = re.compile(
     r"\b(?:for|of|on|in|at|with|per|to|für|bei|von|pour|de|du|dans|para|en|em|no|na|do|da)\s+(?:(?:the|a|an|my|our|der|die|das|le|la|el|o)\s+)?([^\W\d_][\w'’-]*)"
 )
 _LIFE = (
-    ("live", re.compile(r"\bi(?:['’]m| am)? (?:now )?(?:live|living|based) in|\bi(?:['’]ve| have)? (?:just |now |recently )?(?:moved|relocated) to|\bich (?:wohne|lebe) (?:jetzt )?in|"
+    ("live", re.compile(r"\bi(?:['’]m| am)? (?:now )?(?:live|living|based) in|\bi(?:['’]ve| have)? (?:just |now |recently )?(?:moved|relocated) to(?! (?:the|an?|my|our|another|bed|next|\d)\b)|\bich (?:wohne|lebe) (?:jetzt )?in|"
      r"\bich bin nach|\bj['’](?:habite|ai déménagé) (?:maintenant )?(?:à|en|au)|\bvivo en|\bme mudé a|\b(?:eu )?moro (?:em|no|na)|\bme mudei para|我住在|我搬到")),
-    ("work", re.compile(r"\bi (?:now )?work (?:at|for)|\bi(?:['’]ve| have)? (?:just |now )?(?:started (?:working )?(?:at|for)|joined)|\bich arbeite (?:jetzt )?(?:bei|für)|\bje travaille (?:maintenant )?"
+    ("work", re.compile(r"\bi (?:now )?work (?:at|for)|\bi(?:['’]ve| have)? (?:just |now )?(?:started (?:working )?(?:at|for)|joined(?! (?:the|an?|my|our|in)\b))|\bich arbeite (?:jetzt )?(?:bei|für)|\bje travaille (?:maintenant )?"
      r"chez|\btrabajo (?:ahora )?(?:en|para)|\btrabalho (?:agora )?(?:na|no|em)")),
     ("name", re.compile(r"\bmy name is|\bich heiße|\bje m['’]appelle|\bme llamo|\bme chamo|^(?:please )?call me(?= [a-z]+(?: from now on| please)?\W*$)|我叫")),
     ("age", re.compile(r"\bi(?:['’]m| am)(?: now)?(?= \d{1,3}(?: years old| now)?\W*$)|\bi (?:just )?turned(?= \d)")),
