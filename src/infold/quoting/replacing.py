@@ -5,14 +5,29 @@ other back outright. Where that is not sure both stay: nothing here ever says th
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from enum import Enum
 from itertools import islice
 
-from infold.quoting.closing import BOOKED, BOOKS, answers, asks, done, finished, ready, reports
-from infold.quoting.saying import DOING, DROP, ENDED, FREE, READ, SWAP, Said, Slot, Taken, stem
+from infold.quoting.alike import (
+    CHOOSE,
+    KIN,
+    LIVES,
+    SINGLE,
+    but_for_one,
+    chooses,
+    differ,
+    gives_name,
+    meant,
+    narrower,
+    near_in_size,
+    of_oneself,
+    one_owner,
+    restates,
+)
+from infold.quoting.closing import BOOKED, BOOKS, answers, asks, done, finished, ready
+from infold.quoting.saying import DOING, DROP, ENDED, SWAP, Said, Slot
 
 _REST = 8
 """Telling words of an earlier line that may be lost with what is replaced."""
@@ -34,38 +49,6 @@ class Effect(Enum):
 
 
 _ORDER = {effect: at for at, effect in enumerate(Effect)}
-_LIVES = frozenset(("live", "work", "name", "age"))
-_SINGLE = _LIVES | frozenset(
-    stem(word)
-    for word in """deadline budget address phone number name e-mail email job employer birthday age limit cap ceiling maximum minimum price rent salary
-    favourite favorite boss manager title due password pin weight height frist abgabetermin adresse telefonnummer miete gehalt geburtstag name obergrenze lieblingsfarbe
-    échéance délai loyer prénom anniversaire plazo presupuesto dirección alquiler cumpleaños prazo orçamento endereço aluguel aniversário live work
-    预算 截止 地址 电话""".split()
-)
-"""Things that have one value at a time: another value replaces it with no word of change."""
-_KIN = {
-    stem(word): at
-    for at, group in enumerate(
-        """postgresql postgres sqlite mysql mariadb mongodb oracle|aws azure gcp|python java rust go kotlin ruby php c++|react vue svelte angular|
-        jenkins github gitlab circleci|train bus car plane ferry bike zug bus auto flugzeug|hotel hostel apartment|coffee tea kaffee tee|
-        tabs spaces|pytest unittest|slack teams discord zoom|arq celery procrastinate|docker podman|vim emacs vscode|npm yarn pnpm|uv pip poetry""".split(
-            "|"
-        )
-    )
-    for word in group.split()
-}
-"""Things of which people choose one: which group each is of."""
-_TIMES = frozenset(("date", "day", "clock"))
-_CONTRAST = frozenset(
-    stem(word) for word in "old former previous other first second third last alt ancien viejo antiguo velho".split()
-)
-_CHOOSE = frozenset(
-    stem(word)
-    for word in "use take book choose pick buy order prefer try want nehmen buchen prendre usar tomar switch decide migrate answer write reply speak talk".split()
-)
-_FROM_NOW = re.compile(
-    r"\b(?:from now on|in (?:the )?future|from here on|ab jetzt|ab sofort|désormais|a partir de a[hg]ora)\b|今后|以后"
-)
 
 
 @dataclass(slots=True)
@@ -166,8 +149,8 @@ def _says_more(new: Said, old: Said) -> bool:
     """Whether an earlier line says other things beside what the new one changes: only whole lines go, so it stays."""
     if not old.parts:
         return len(old.core - new.core) > _REST
-    meant = max(old.parts, key=lambda part: (len(part.core & new.core), bool(_differ(new, part))))
-    return len(old.core - new.core - meant.core) > _BESIDE
+    nearest = max(old.parts, key=lambda part: (len(part.core & new.core), bool(differ(new, part))))
+    return len(old.core - new.core - nearest.core) > _BESIDE
 
 
 def _may(new: Said, old: Said, effect: Effect) -> bool:
@@ -179,13 +162,8 @@ def _may(new: Said, old: Said, effect: Effect) -> bool:
             return new.role == "assistant" and old.kind not in ("rule", "constraint", "preference", "who")
         return effect is Effect.REPLACES and old.role == new.role
     if old.role == "user" and old.said_by != new.said_by:
-        return not (_own(old) or _own(new))
+        return not (of_oneself(old) or of_oneself(new))
     return effect is not Effect.CONFLICTS
-
-
-def _own(said: Said) -> bool:
-    """Whether people say something of themselves, where nobody else's word counts."""
-    return said.mine or (said.slot is not None and said.slot.owner == "me")
 
 
 def _repeats(new: Said, known: Index) -> Iterator[tuple[int, Effect]]:
@@ -193,19 +171,8 @@ def _repeats(new: Said, known: Index) -> Iterator[tuple[int, Effect]]:
     if new.core or new.values:
         for at in known.having(("same", new.core, new.values, new.denies)):
             old = known.lines[at]
-            if old.sure == new.sure and (old.said_by == new.said_by or old.role != new.role or not _own(old)):
+            if old.sure == new.sure and (old.said_by == new.said_by or old.role != new.role or not of_oneself(old)):
                 yield at, Effect.REPEATS
-
-
-def _differ(new: Said, old: Said) -> bool | None:
-    """Whether two lines give other values of one sort; None where they have no sort in common."""
-    mine, theirs = {sort for sort, _ in new.values}, {sort for sort, _ in old.values}
-    common = sorted(mine & theirs)
-    if common:
-        return any(new.given(sort) != old.given(sort) for sort in common)
-    if mine and theirs and ("number" in mine or "number" in theirs) and not (mine | theirs) & _TIMES:
-        return {value for _, value in new.values} != {value for _, value in old.values}
-    return None
 
 
 def _same_slot(new: Said, known: Index) -> Iterator[tuple[int, Effect]]:
@@ -213,7 +180,7 @@ def _same_slot(new: Said, known: Index) -> Iterator[tuple[int, Effect]]:
     slot = new.slot
     if slot is None:
         return
-    exact = [at for at in known.having(("slot", slot.of)) if _one_owner(new, slot, known.lines[at])]
+    exact = [at for at in known.having(("slot", slot.of)) if one_owner(new, slot, known.lines[at])]
     for at in exact:
         old = known.lines[at]
         if old.slot is None or not old.sure:
@@ -221,53 +188,29 @@ def _same_slot(new: Said, known: Index) -> Iterator[tuple[int, Effect]]:
         yield from ((at, effect) for effect in _against(new, slot, old, old.slot))
     if not exact and new.changed and new.values:
         wider = {at for word in sorted(slot.of) for at in known.having(("of", word))}
-        near = [at for at in sorted(wider)[-_MOST:] if _fits(new, slot, known.lines[at])]
+        near = [at for at in sorted(wider)[-_MOST:] if narrower(new, slot, known.lines[at])]
         if len(near) == 1:
             yield near[0], Effect.REPLACES
 
 
-def _one_owner(new: Said, slot: Slot, old: Said) -> bool:
-    """Whether two lines of the same name can mean the same person's thing."""
-    if old.slot is None or (old.denies != new.denies and not (new.changed or slot.of & _LIVES)):
-        return False
-    if slot.owner == old.slot.owner:
-        return slot.owner == "" or new.said_by == old.said_by or new.role != old.role
-    return new.said_by == old.said_by
-
-
-def _fits(new: Said, slot: Slot, old: Said) -> bool:
-    """Whether a line names the same thing in fewer words, and gives it another value."""
-    if old.slot is None or not old.sure or not slot.of < old.slot.of or not _one_owner(new, slot, old):
-        return False
-    return bool(_differ(new, old))
-
-
 def _against(new: Said, slot: Slot, old: Said, other: Slot) -> Iterator[Effect]:
     """What a line does to one that speaks of the same thing."""
-    differ = _differ(new, old)
-    single = bool(slot.of & _SINGLE)
-    if differ is None:
-        named = single or (new.changed and _proper(new, slot) and _proper(old, other))
-        words = bool(slot.of & _LIVES) or (named and not new.values and not old.values)
+    other_value = differ(new, old)
+    single = bool(slot.of & SINGLE)
+    if other_value is None:
+        named = single or (new.changed and gives_name(new, slot) and gives_name(old, other))
+        words = bool(slot.of & LIVES) or (named and not new.values and not old.values)
         if not slot.gives or not other.gives or not (words or "address" in slot.of):
             return
         mine, theirs = f"{slot.gives} ", f"{other.gives} "
-        differ = not mine.startswith(theirs) and not theirs.startswith(mine)
-    if not differ:
+        other_value = not mine.startswith(theirs) and not theirs.startswith(mine)
+    if not other_value:
         if set(old.values) <= set(new.values) and (new.values or slot.gives == other.gives):
             yield Effect.REPEATS
     elif new.role == old.role == "user" and new.said_by != old.said_by and not new.changed:
         yield Effect.CONFLICTS
-    elif new.changed or (single and not new.beside(old)):
+    elif new.changed or (single and new.role == "user" and not new.beside(old)):
         yield Effect.REPLACES
-
-
-def _proper(said: Said, slot: Slot) -> bool:
-    """Whether what a line gives is a name."""
-    return any(
-        word[:1].isupper() and word.strip(".,;!?").lower() in slot.gives.split()
-        for word in said.text[:READ].split()[1:]
-    )
 
 
 def _taken_back(new: Said, known: Index) -> Iterator[tuple[int, Effect]]:
@@ -277,7 +220,7 @@ def _taken_back(new: Said, known: Index) -> Iterator[tuple[int, Effect]]:
             near = known.having_all(taken.words)
         else:
             near = sorted({at for value in taken.values for at in known.having(("value", value[1]))})
-        fit = [at for at in near if _meant(new, taken, known.lines[at])]
+        fit = [at for at in near if meant(new, taken, known.lines[at])]
         sure = [at for at in fit if taken.words and 2 * len(taken.words) >= len(known.lines[at].core)]
         effect = Effect.CLOSES if taken.how == DROP and taken.alone else Effect.REPLACES
         if (taken.how == ENDED and sure) or (taken.how == SWAP and sure):
@@ -286,45 +229,6 @@ def _taken_back(new: Said, known: Index) -> Iterator[tuple[int, Effect]]:
             own = [at for at in fit if known.lines[at].role == "user"] or fit
             if len(own) == 1:
                 yield own[0], effect
-
-
-def _meant(new: Said, taken: Taken, old: Said) -> bool:
-    """Whether a line is one that is taken back."""
-    if (old.taken and any(other.words & taken.words for other in old.taken)) or old.beside(new):
-        return False
-    if not all(
-        any(value == other and _alike(sort, kind) for kind, other in old.values) for sort, value in taken.values
-    ):
-        return False
-    size, rest = len(taken.words), new.core - taken.words
-    if taken.how == ENDED:
-        if (
-            old.denies
-            or not old.sure
-            or old.role != "user"
-            or (old.mine != new.mine and len(old.core - taken.words) > 1)
-        ):
-            return False
-        return size > 1 or (size == 1 and len(old.core) <= 3 and old.mine == new.mine)
-    if taken.how == DROP:
-        return 8 * size >= len(old.core)
-    if taken.how == FREE:
-        return old.sure and _own_day(new, old)
-    if not old.sure or old.denies:
-        return False
-    if not taken.words:
-        return bool(new.core & old.core) or len(new.core) <= 1
-    return 2 * size >= len(old.core) or bool(rest & old.core)
-
-
-def _alike(sort: str, other: str) -> bool:
-    """Whether values of two sorts can be the same one: a bare number may be an amount, but no date."""
-    return sort == other or ("number" in (sort, other) and not _TIMES & {sort, other})
-
-
-def _own_day(new: Said, old: Said) -> bool:
-    """Whether a line says what its speaker does on a day of every week."""
-    return old.said_by == new.said_by and not old.given("date") and len(old.given("day")) == 1 and old.role == "user"
 
 
 def _same_words(new: Said, known: Index) -> Iterator[tuple[int, Effect]]:
@@ -336,85 +240,31 @@ def _same_words(new: Said, known: Index) -> Iterator[tuple[int, Effect]]:
         holders = known.having(word)
         for at in holders if len(holders) <= _COMMON else ():
             shared[at] = shared.get(at, 0) + 1
-    fit = [at for at, words in sorted(shared.items()) if _restates(new, known.lines[at], words)]
+    fit = [at for at, words in sorted(shared.items()) if restates(new, known.lines[at], words)]
     if len(fit) == 1:
         yield fit[0], Effect.REPLACES
-
-
-def _restates(new: Said, old: Said, shared: int) -> bool:
-    """Whether a line gives another value in words of which so many are the same."""
-    if new.role != "user" or old.role != "user" or old.beside(new):
-        return False
-    if (old.core ^ new.core) & _CONTRAST:
-        return False
-    if not old.sure or (old.mine != new.mine and not _own(old)) or old.denies != new.denies or not _differ(new, old):
-        return False
-    typed = {sort for sort, _ in new.values if sort != "number" and old.given(sort)}
-    if typed and old.given("number") and new.given("number") and old.given("number") != new.given("number"):
-        return False  # "room 104" is not "room 106"
-    if new.slot is not None and old.slot is not None and old.slot.of < new.slot.of:
-        return False  # it may be of something narrower
-    small, large = sorted((len(new.core), len(old.core)))
-    if shared == small and (large == small or (small > 1 and large <= small + 1)):
-        return True
-    if shared + 1 == small == large:
-        return False  # the one word that differs tells two things apart
-    named = (old.slot is not None and old.slot.of <= new.core) or (new.slot is not None and new.slot.of <= old.core)
-    if {sort in _TIMES for sort, _ in old.values} - {sort in _TIMES for sort, _ in new.values}:
-        return False
-    return bool(typed) and ((shared >= 2 and 2 * shared >= small) or named)
 
 
 def _other_choice(new: Said, known: Index) -> Iterator[tuple[int, Effect]]:
     """Lines that chose another thing of the same kind: "SQLite instead"."""
     gone = frozenset(word for taken in new.taken for word in taken.words)
-    chosen = [word for word in sorted(new.core - gone) if word in _KIN]
+    chosen = [word for word in sorted(new.core - gone) if word in KIN]
     if len(chosen) == 1 and not new.denies and (new.brief or gone or "switch" in new.core):
-        others = [word for word, group in _KIN.items() if group == _KIN[chosen[0]] and word != chosen[0]]
-        rest = new.core - gone - _CHOOSE - {chosen[0]}
-        fit = sorted({at for word in others for at in known.having(word) if _chooses(known.lines[at], chosen[0], rest)})
+        others = [word for word, group in KIN.items() if group == KIN[chosen[0]] and word != chosen[0]]
+        rest = new.core - gone - CHOOSE - {chosen[0]}
+        fit = sorted({at for word in others for at in known.having(word) if chooses(known.lines[at], chosen[0], rest)})
         if len(fit) == 1:
             yield fit[0], Effect.REPLACES
     elif 1 < len(new.core) <= 4:
         near = {
             at
             for word in new.core
-            if new.brief or word in _CHOOSE
+            if new.brief or word in CHOOSE
             for at in islice(reversed(known.having(word)), _COMMON)
         }
-        fit = [at for at in sorted(near) if _one_other(new, known.lines[at])]
+        fit = [at for at in sorted(near) if but_for_one(new, known.lines[at])]
         if len(fit) == 1:
             yield fit[0], Effect.REPLACES
-
-
-def _one_other(new: Said, old: Said) -> bool:
-    """Whether a line makes the same choice but for one word: "I prefer aisle seats now"."""
-    if (
-        len(new.core) != len(old.core)
-        or len(new.core & old.core) != len(new.core) - 1
-        or old.values != new.values
-        or not old.sure
-    ):
-        return False
-    return (
-        old.mine == new.mine
-        and old.denies == new.denies
-        and (len(new.core) > 2 or _FROM_NOW.search(new.low) is not None or (new.brief and new.soon_after(old)))
-    )
-
-
-def _chooses(old: Said, chosen: str, rest: frozenset[str]) -> bool:
-    """Whether a line chose something else, for the same use."""
-    if reports(old) and not old.core & _CHOOSE:
-        return False
-    return (
-        old.sure
-        and not old.denies
-        and not old.past
-        and chosen not in old.core
-        and rest <= old.core
-        and len(old.core) <= 4 + len(rest)
-    )
 
 
 def _brief(new: Said, known: Index) -> Iterator[tuple[int, Effect]]:
@@ -428,7 +278,11 @@ def _brief(new: Said, known: Index) -> Iterator[tuple[int, Effect]]:
     for at in islice(reversed(keys), _MOST):
         old = known.lines[at]
         if not old.past and old.sure and old.role == new.role and not old.beside(new) and _before(old, new):  # noqa: SIM102
-            if new.core <= old.core and not set(new.values) & set(old.values) and (sort != "number" or _like(new, old)):
+            if (
+                new.core <= old.core
+                and not set(new.values) & set(old.values)
+                and (sort != "number" or near_in_size(new, old))
+            ):
                 fit.append(at)
         if len(fit) == 2:
             break
@@ -436,14 +290,6 @@ def _brief(new: Said, known: Index) -> Iterator[tuple[int, Effect]]:
         len(fit) == 2 and new.soon_after(known.lines[fit[0]]) and not new.soon_after(known.lines[fit[1]])
     ):
         yield fit[0], Effect.REPLACES
-
-
-def _like(new: Said, old: Said) -> bool:
-    """Whether a bare number can stand for the only value of a line."""
-    if len(old.values) != 1 or not old.core or old.values[0][0] in _TIMES:
-        return False
-    mine, theirs = float(new.values[0][1] or 0), float(old.values[0][1] or 0)
-    return theirs <= 5 * mine and mine <= 5 * theirs
 
 
 def _reverses(new: Said, known: Index) -> Iterator[tuple[int, Effect]]:
