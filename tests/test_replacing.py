@@ -216,6 +216,43 @@ def test_A7_a_line_that_says_more_than_what_changes_stays() -> None:
     assert one(*talk(old, "Slots become 45 minutes, not 30")) == []
 
 
+def test_A7_a_short_change_means_what_was_said_right_before() -> None:
+    lines = talk("My budget for food is 400 euros", *FILLERS, "My budget for the sofa is 500 euros", "make that 700")
+    assert resolve(lines).gone == {6: 7}
+    assert (
+        resolve(talk("My budget for food is 400 euros", "The sofa may cost 500 euros", *FILLERS, "make that 700")).gone
+        == {}
+    )
+
+
+def test_A7_sentences_of_one_line_are_compared_alone() -> None:
+    assert resolve(talk("My budget is 500 euros.", "Hm, I checked my account. Make that 700.")).gone == {0: 1}
+    assert resolve(talk("The deadline is May 1.", "I talked to Ana today. New deadline: June 1, she says.")).gone == {
+        0: 1
+    }
+    assert resolve(talk("We ship in May. I am allergic to nuts and shellfish.", "We ship in June now")).gone == {}
+
+
+@pytest.mark.parametrize(
+    "new",
+    [
+        "Should we say June 1?",
+        "If they agree, the deadline is June 1",
+        "Maybe the deadline is June 1 now",
+        "What about June 1 instead?",
+    ],
+)
+def test_A7_questions_and_conditions_change_nothing(new: str) -> None:
+    assert one(*talk("The deadline is May 1", new)) == []
+
+
+def test_A7_a_day_of_the_week_that_is_free_again() -> None:
+    assert resolve(talk("Thursdays I do the bakery till 2", *FILLERS, "Thursdays are free again")).gone == {0: 6}
+    assert resolve(
+        talk("donnerstags hab ich spätdienst bis 20 uhr", "dienstag bin ich raus, donnerstag geht wieder")
+    ).gone == {0: 1}
+
+
 def test_A9_the_same_in_any_batches() -> None:
     texts = [text for pair in REPLACED + ALIKE for text in pair]
     lines = talk(*texts)

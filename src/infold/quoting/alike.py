@@ -66,13 +66,6 @@ def one_owner(new: Said, slot: Slot, old: Said) -> bool:
     return new.said_by == old.said_by
 
 
-def narrower(new: Said, slot: Slot, old: Said) -> bool:
-    """Whether a line names the same thing in fewer words, and gives it another value."""
-    if old.slot is None or not old.sure or not slot.of < old.slot.of or not one_owner(new, slot, old):
-        return False
-    return bool(differ(new, old))
-
-
 def gives_name(said: Said, slot: Slot) -> bool:
     """Whether what a line gives is a name."""
     return any(

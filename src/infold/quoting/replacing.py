@@ -20,7 +20,6 @@ from infold.quoting.alike import (
     differ,
     gives_name,
     meant,
-    narrower,
     near_in_size,
     of_oneself,
     one_owner,
@@ -101,8 +100,6 @@ def _keys(said: Said) -> Iterator[object]:
         yield ("valued",)
     if said.slot is not None:
         yield ("slot", said.slot.of)
-        for word in said.slot.of:
-            yield ("of", word)
     if asks(said):
         for word in said.core:
             yield ("asks", word)
@@ -186,11 +183,6 @@ def _same_slot(new: Said, known: Index) -> Iterator[tuple[int, Effect]]:
         if old.slot is None or not old.sure:
             continue
         yield from ((at, effect) for effect in _against(new, slot, old, old.slot))
-    if not exact and new.changed and new.values:
-        wider = {at for word in sorted(slot.of) for at in known.having(("of", word))}
-        near = [at for at in sorted(wider)[-_MOST:] if narrower(new, slot, known.lines[at])]
-        if len(near) == 1:
-            yield near[0], Effect.REPLACES
 
 
 def _against(new: Said, slot: Slot, old: Said, other: Slot) -> Iterator[Effect]:

@@ -116,7 +116,6 @@ _TAKEN = (
     (SWAP, re.compile(
         rf"(?:\b(?:instead of|in place of|rather than|statt|anstatt|anstelle von|au lieu (?:de|d')|plutôt que|à la place (?:de|du)|en (?:vez|lugar) del?|"
         rf"em (?:vez|lugar) d[eao]|ao invés d[eao])\b|而不是) ?{_X}")),
-    (SWAP, re.compile(rf"\brather [^,.;:!?]{{2,40}}? than {_X}")),
     (SWAP, re.compile(r"\b(?:switch|mov|chang|went|going|migrat)(?:ed|ing|e|es)?\b[^,.;]{0,30}? from ([^,.;:!?]{2,40}?) to\b")),
     (SWAP, re.compile(r"(?:,|\.|;|—|–|-) ?(?:and )?not (?:on |at |the )?([^,.;:!?—–(]{1,30}(?:[.,:]\d{2,3})?)\W*$")),
     (DROP, re.compile(
@@ -155,9 +154,6 @@ _NAMED = re.compile(
 _SHIFTED = re.compile(
     rf"^{_LEAD}(?:(?:we|i|let's|they|he|she|wir|ich|\w+)(?:'ve| have| had to|'re| haben)? )?(?:moved?|pushed?|changed?|rescheduled?|postponed?|extended?|raised?|lowered?|cut|shifted?)"
     r" (?P<of>(?:the|our|my|a) (?:[^\W\d_][\w'’-]*\s){0,3}?[^\W\d_][\w'’-]*) (?:back |up |down |out )?(?:to|till|until|by) (?P<gives>.*)$"
-)
-_SET = re.compile(
-    rf"^{_LEAD}(?:let's )?(?:make|set) (?P<of>(?:the|our|my) (?:[^\W\d_][\w'’-]*\s){{0,3}}?[^\W\d_][\w'’-]*) (?:to |at )?(?P<gives>[€$£]?\d.*)$"
 )
 _HAN_NAMED = re.compile(r"^(?P<of>[\u3400-\u9fff]{2,10}?)(?:现在)?(?:是|为|在|改成|改为|改到|换成|：)(?P<gives>.+)$")
 _END = re.compile(r"[.!?;。！？] |, (?:and|but|so|und|et|y|e) ")
@@ -334,7 +330,7 @@ def _slot(low: str, role: str) -> Slot | None:
     for name, pattern in _LIFE:
         if match := pattern.search(low):
             return Slot("me", frozenset([name]), _tail(low[match.end() :]))
-    match = _SHIFTED.match(low) or _SET.match(low) or _NAMED.match(low) or _HAN_NAMED.match(low)
+    match = _SHIFTED.match(low) or _NAMED.match(low) or _HAN_NAMED.match(low)
     if match is None:
         return None
     named = match["of"]
