@@ -17,6 +17,7 @@ did have has had will would shall can could to of in on at by for with from as a
 doesn't didn't isn't aren't won't can't i'm i've i'll we're we've we'll i'd we'd you're they're he's she's there's what's they've it's that's let's lets please ok okay oh hi hey well yes yeah got noted
 before after until till during between over under more less other tomorrow today tonight yesterday what which when where who how why may let
 se te por pra até tem têm seu sua só entre porque quando hay está están estão vai foi
+hmm hm ah aha haha lol btw sorry thanks ugh nah yep nope
 one thing idea plan rule option stuff part said say about all any some up out off over into each now new newest current updated instead actually correction
 make makes rather longer anymore again still better works work's become becomes go goes going get moved changed today really change turns turned wieder finalement mach draus
 der die das den dem des ein eine einen einem einer und oder aber ist sind ich du er sie es wir ihr mich mir mein meine meinen meiner meinem unser unsere
@@ -169,7 +170,7 @@ _OF = re.compile(
     r"\b(?:for|of|on|in|at|with|per|to|für|bei|von|pour|de|du|dans|para|en|em|no|na|do|da)\s+(?:(?:the|a|an|my|our|der|die|das|le|la|el|o)\s+)?([^\W\d_][\w'’-]*)"
 )
 _LIFE = (
-    ("live", re.compile(r"\bi(?:['’]m| am)? (?:now )?(?:live|living|based) in|\bi(?:['’]ve| have)? (?:just |now |recently )?(?:moved|relocated) to(?! (?:the|an?|my|our|another|bed|next|\d)\b)|\bich (?:wohne|lebe) (?:jetzt )?in|"
+    ("live", re.compile(r"\b(?:i|we)(?:['’]m|['’]re| am| are)? (?:now )?(?:live|living|based) in|\b(?:i|we)(?:['’]ve| have)? (?:just |now |recently )?(?:moved|relocated) to(?! (?:the|an?|my|our|another|bed|next|\d)\b)|\bich (?:wohne|lebe) (?:jetzt )?in|"
      r"\bich bin nach|\bj['’](?:habite|ai déménagé) (?:maintenant )?(?:à|en|au)|\bvivo en|\bme mudé a|\b(?:eu )?moro (?:em|no|na)|\bme mudei para|我住在|我搬到")),
     ("work", re.compile(r"\bi (?:now )?work (?:at|for)|\bi(?:['’]ve| have)? (?:just |now )?(?:started (?:working )?(?:at|for)|joined(?! (?:the|an?|my|our|in)\b))|\bich arbeite (?:jetzt )?(?:bei|für)|\bje travaille (?:maintenant )?"
      r"chez|\btrabajo (?:ahora )?(?:en|para)|\btrabalho (?:agora )?(?:na|no|em)")),
