@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from infold import Memory
+from infold import Memory, summarize_memory
 from infold.chat import Chat
 from infold.errors import ConfigError, NotFoundError
 from infold.lines.line import Line
@@ -220,3 +220,79 @@ def test_F5_rebuilding_puts_quotations_in_the_place_of_a_models_lines_only_when_
         assert chat.rebuild(force=True) > 0
         assert {line.author for line in chat.memory.items} == {"quotation"}
         assert [event.type for event in chat.events()][-1] == "rebuilt"
+
+
+# What holds ----------------------------------------------------------------------------------------------
+
+CHANGES = [
+    ("The deadline is May 1.", "New deadline: June 1.", "May 1", "June 1"),
+    ("My budget is 500 euros.", "I checked, make that 700.", "500 euros", "700"),
+    ("We use PostgreSQL for the database.", "Let's use SQLite instead.", "PostgreSQL", "SQLite"),
+    ("Let's meet at 3 pm.", "5 pm works better.", "3 pm", "5 pm"),
+    ("I drink coffee in the morning.", "I don't drink coffee anymore.", "drink coffee in the morning", "anymore"),
+    ("I live in Porto.", "I moved to Lisbon last week.", "live in Porto", "Lisbon"),
+]
+
+
+@pytest.mark.parametrize("preset", sorted(PRESETS))
+@pytest.mark.parametrize(("old", "new", "gone", "holds"), CHANGES)
+def test_D3_the_newest_value_holds_in_every_preset(
+    memory: Memory, preset: str, old: str, new: str, gone: str, holds: str
+) -> None:
+    chat = memory.chat("c", preset=preset, context_window=2048)
+    chat.add([user(old), assistant("Noted.")])
+    for n in range(9):
+        chat.add([user(f"Slide {n} shows a {n}th chart of the harbour."), assistant(f"Slide {n} is drawn in blue.")])
+    chat.fold()
+    chat.add([user(new), assistant("Noted.")])
+    for n in range(20, 34):
+        chat.add([user(f"Slide {n} shows a {n}th chart of the harbour."), assistant(f"Slide {n} is drawn in blue.")])
+    chat.fold()
+    assert gone not in chat.summary
+    assert holds in chat.summary
+    assert not [fact for fact in chat.facts if gone in fact.text]
+
+
+@pytest.mark.parametrize("preset", sorted(PRESETS))
+def test_D3_where_it_is_not_sure_both_stay(memory: Memory, preset: str) -> None:
+    chat = memory.chat("c", preset=preset)
+    chat.add([user("My budget for the sofa is 500 euros."), assistant("Noted.")])
+    chat.add([user("My budget for the trip is 900 euros."), assistant("Noted.")])
+    for n in range(12):
+        chat.add([user(f"Slide {n} shows a {n}th chart of the harbour."), assistant(f"Slide {n} is drawn in blue.")])
+    chat.fold()
+    assert "the sofa is 500 euros" in chat.summary
+    assert "the trip is 900 euros" in chat.summary
+
+
+def test_D3_a_superseded_fact_is_kept_and_says_what_took_its_place(memory: Memory) -> None:
+    chat = memory.chat("c", preset="rolling")
+    chat.add([user("My budget is 500 euros."), assistant("Noted."), user("Make that 700."), assistant("Noted.")])
+    for n in range(8):
+        chat.add([user(f"Slide {n} shows a {n}th chart of the harbour."), assistant("Noted.")])
+    chat.fold()
+    old, new = [fact for fact in chat.facts(all=True) if "00" in fact.text]
+    assert (old.status, new.status) == ("superseded", "current")
+    assert (old.superseded_by, old.valid_to) == (new.id, new.said_at)
+    assert new in chat.facts
+    assert old not in chat.facts
+
+
+def test_A7_prose_is_kept_sentence_by_sentence_and_what_a_message_overturns_goes() -> None:
+    known = "The user is called Ada and lives in Lisbon. The deadline is May 1. The report goes to Tom."
+    again = summarize_memory(known, [user("New deadline: June 1."), assistant("Noted.")])
+    assert "lives in Lisbon" in again
+    assert "report goes to Tom" in again
+    assert "May 1" not in again
+    assert "New deadline: June 1." in again
+
+
+def test_A7_what_is_done_is_no_longer_open() -> None:
+    known = summarize_memory("", [user("I need to buy milk for the party.")])
+    assert "buy milk" in known
+    assert "buy milk" not in summarize_memory(known, [user("I bought the milk for the party.")])
+
+
+@pytest.mark.parametrize("text", ["ok", "Thanks a lot!", "Noted.", "Yes, sure.", "Danke!", "好的，谢谢"])
+def test_A8_thanks_and_yeses_are_no_memory(text: str) -> None:
+    assert summarize_memory("", [user(text)]) == ""

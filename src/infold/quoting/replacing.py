@@ -314,6 +314,8 @@ class Resolved:
 
     gone: dict[int, int]
     """A line that holds no longer, and the later one that says so."""
+    replaced: frozenset[int]
+    """Those of them whose place the later one has taken; the others are done, answered or taken back."""
     repeats: dict[int, int]
     """A line that says what an earlier one says, and that one."""
     conflicts: tuple[tuple[int, int], ...]
@@ -323,6 +325,7 @@ def resolve(lines: Iterable[Said]) -> Resolved:
     """Which of these lines hold, and what became of the others."""
     known = Index()
     gone: dict[int, int] = {}
+    replaced: set[int] = set()
     repeats: dict[int, int] = {}
     conflicts = []
     for said in lines:
@@ -332,8 +335,10 @@ def resolve(lines: Iterable[Said]) -> Resolved:
             if effect in (Effect.REPLACES, Effect.CLOSES):
                 known.remove(other)
                 gone[other] = at
+                replaced.update([other] if effect is Effect.REPLACES else ())
             elif effect is Effect.REPEATS:
                 repeats.setdefault(at, other)
             else:
                 conflicts.append((other, at))
-    return Resolved(gone, repeats, tuple(conflict for conflict in conflicts if not gone.keys() & set(conflict)))
+    left = tuple(conflict for conflict in conflicts if not gone.keys() & set(conflict))
+    return Resolved(gone, frozenset(replaced), repeats, left)
