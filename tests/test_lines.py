@@ -234,6 +234,17 @@ CHANGES = [
 ]
 
 
+HARBOURS = (
+    "Porto Genoa Bergen Cadiz Odessa Split Izmir Riga Turku Brest Malmo Gdansk Varna Faro Dover Ghent Oslo Nice Bari Kiel Vigo Sète Hull Cork"
+).split()
+
+
+def talk(chat: Chat, first: int, end: int) -> None:
+    """Turns about other things."""
+    for name in HARBOURS[first:end]:
+        chat.add([user(f"The next slide shows the harbour of {name}."), assistant(f"{name} is drawn in blue.")])
+
+
 @pytest.mark.parametrize("preset", sorted(PRESETS))
 @pytest.mark.parametrize(("old", "new", "gone", "holds"), CHANGES)
 def test_D3_the_newest_value_holds_in_every_preset(
@@ -241,12 +252,10 @@ def test_D3_the_newest_value_holds_in_every_preset(
 ) -> None:
     chat = memory.chat("c", preset=preset, context_window=2048)
     chat.add([user(old), assistant("Noted.")])
-    for n in range(9):
-        chat.add([user(f"Slide {n} shows a {n}th chart of the harbour."), assistant(f"Slide {n} is drawn in blue.")])
+    talk(chat, 1, 10)
     chat.fold()
     chat.add([user(new), assistant("Noted.")])
-    for n in range(20, 34):
-        chat.add([user(f"Slide {n} shows a {n}th chart of the harbour."), assistant(f"Slide {n} is drawn in blue.")])
+    talk(chat, 10, 24)
     chat.fold()
     assert gone not in chat.summary
     assert holds in chat.summary
@@ -258,8 +267,7 @@ def test_D3_where_it_is_not_sure_both_stay(memory: Memory, preset: str) -> None:
     chat = memory.chat("c", preset=preset)
     chat.add([user("My budget for the sofa is 500 euros."), assistant("Noted.")])
     chat.add([user("My budget for the trip is 900 euros."), assistant("Noted.")])
-    for n in range(12):
-        chat.add([user(f"Slide {n} shows a {n}th chart of the harbour."), assistant(f"Slide {n} is drawn in blue.")])
+    talk(chat, 0, 12)
     chat.fold()
     assert "the sofa is 500 euros" in chat.summary
     assert "the trip is 900 euros" in chat.summary
@@ -268,8 +276,7 @@ def test_D3_where_it_is_not_sure_both_stay(memory: Memory, preset: str) -> None:
 def test_D3_a_superseded_fact_is_kept_and_says_what_took_its_place(memory: Memory) -> None:
     chat = memory.chat("c", preset="rolling")
     chat.add([user("My budget is 500 euros."), assistant("Noted."), user("Make that 700."), assistant("Noted.")])
-    for n in range(8):
-        chat.add([user(f"Slide {n} shows a {n}th chart of the harbour."), assistant("Noted.")])
+    talk(chat, 0, 8)
     chat.fold()
     old, new = [fact for fact in chat.facts(all=True) if "00" in fact.text]
     assert (old.status, new.status) == ("superseded", "current")
