@@ -47,7 +47,8 @@ class Data:
 
     def __init__(self, folder: Path) -> None:
         spec = importlib.util.spec_from_file_location("conversations", folder / "chats.py")
-        assert spec and spec.loader
+        assert spec is not None
+        assert spec.loader is not None
         self._chats = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(self._chats)
         self.facts: dict[tuple[str, int], list[Fact]] = defaultdict(list)
@@ -169,13 +170,12 @@ def dense_and_newest(messages: Sequence[Wire], budget: int) -> str:
 @contextmanager
 def scored_by(model: Model) -> Iterator[None]:
     """Sentences are scored by another model."""
-    before = reading.shipped
-    reading.shipped = lambda: model  # type: ignore[assignment]
+    setattr(reading, "shipped", lambda: model)  # noqa: B010  it is not the module's own name
     history.clear()
     try:
         yield
     finally:
-        reading.shipped = before
+        setattr(reading, "shipped", shipped)  # noqa: B010
         history.clear()
 
 
@@ -183,7 +183,8 @@ def texts(data: Data, name: str, upto: int, policy: str, folder: Path) -> dict[s
     """What is known of a chat: its summary, contexts of it, and what plain baselines say in as many tokens."""
     messages = data.messages(name, upto)
     found: dict[str, str] = {}
-    for config in (CAPS.get(policy, {"summary_cap": 510}), None):
+    configs: tuple[dict[str, Any] | None, ...] = (CAPS.get(policy, {"summary_cap": 510}), None)
+    for config in configs:
         with Memory(url(folder / f"{abs(hash((name, bool(config))))}.db")) as memory:
             chat = memory.chat(
                 "c",
@@ -216,8 +217,9 @@ def models(names: Sequence[str], shipped_only: bool) -> Callable[[str], Model]:
     """The scores that a chat is measured with: those shipped, unless they were trained on it."""
     if shipped_only:
         return lambda _: shipped()
-    from infold.quoting.scoring import from_json
     from training import quoting
+
+    from infold.quoting.scoring import from_json
 
     groups = [group for group in quoting.folds(quoting.examples()) if group & set(names)]
     made: dict[int, Model] = {}
