@@ -69,7 +69,7 @@ class Observer:
         if not self._postgres:
             return self.rows("PRAGMA data_version")[0]
         # Not the number of a transaction: whoever locks a row takes one, and may then write nothing.
-        tables = ("messages", "folds", "items", "pins", "events", "calls", "facts", "mentions", "recall_blocks")
+        tables = ("messages", "folds", "lines", "pins", "events", "calls", "stated", "mentions", "recall_blocks")
         counts = ", ".join(f"(SELECT count(*) FROM {name}), (SELECT max(key) FROM {name})" for name in tables)
         return self.rows(f"SELECT (SELECT string_agg(c::text, ' ' ORDER BY key) FROM chats c), {counts}")[0]
 

@@ -38,7 +38,7 @@ def test_chats_and_users_know_and_find_the_same_as_without_asyncio(url: str) -> 
             assert found[0].text == "I live in Berlin and I prefer window seats."
             assert (await ada.recall("Which seats?", chat="trip", kinds=["fact"]))[
                 0
-            ].text == "User prefers window seats"
+            ].text == "I prefer window seats."
             assert await ada.recall("Which seats?", until="2025-01-01") == []
             await chat.remove_entity(task.id)
             await ada.remove_entity(person.id)

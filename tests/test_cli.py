@@ -229,7 +229,7 @@ def test_verify_repairs_what_was_changed_in_memory(run: Run, tmp_path: Path) -> 
             chat.add({"role": "assistant" if number % 2 else "user", "content": f"I prefer seat {number}."})
         before = chat.summary
         with memory.database.write() as connection:
-            connection.execute("UPDATE items SET text = 'User prefers to stand'")
+            connection.execute("UPDATE lines SET text = 'I prefer to stand.'")
     assert run("verify")[0] == 1
     code, out, _ = run("verify", "--repair")
     assert (code, "ok: 12 messages" in out) == (0, True)

@@ -21,8 +21,8 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("filled") / "infold.db"
     with Memory(f"sqlite:///{path}", clock=ticking_clock(), ids=counted_ids()) as memory:
         for name, said, when in (
-            ("trip", "I live in Berlin and I prefer window seats. The hotel is called Blue Heron [sic].", MARCH),
-            ("move", "I moved to Hamburg last week. I will call Anna by Friday about the key.", MAY),
+            ("trip", "I live in Berlin. I prefer window seats. The hotel is called Blue Heron [sic].", MARCH),
+            ("move", "I live in Hamburg now. I will call Anna by Friday about the key.", MAY),
         ):
             chat = memory.chat(name, user="ada", preset="rolling")
             chat.add([user(said), assistant("Noted.")], created_at=when)
@@ -42,19 +42,20 @@ def test_facts_of_a_chat_are_a_table_with_sources(run: Run) -> None:
     code, out, _ = run("facts", "trip")
     assert code == 0
     rows = [[cell.strip() for cell in line.split("│")[1:-1]] for line in out.splitlines() if "Berlin" in line]
-    assert rows == [["current", "biography", "User lives in Berlin", "2026-03-02", "", "1"]]
+    assert rows == [["current", "who", "I live in Berlin.", "2026-03-02", "", "1"]]
 
 
 def test_facts_of_a_user_show_what_was_superseded_only_when_asked(run: Run) -> None:
     _, out, _ = run("facts", "--user", "ada")
-    assert "User lives in Berlin" not in out
+    assert "Berlin" not in out
     assert "Hamburg" in out
     _, out, _ = run("facts", "--user", "ada", "--all", "--json")
-    berlin = next(fact for fact in json.loads(out) if fact["value"] == "Berlin")
+    berlin = next(fact for fact in json.loads(out) if "Berlin" in fact["text"])
     assert berlin["status"] == "superseded"
-    assert berlin["valid_from"] == "2026-03-02T09:00:00.000Z"
+    assert (berlin["text"], berlin["kind"], berlin["said_by"]) == ("I live in Berlin.", "who", "user")
+    assert berlin["said_at"] == "2026-03-02T09:00:00.000Z"
     assert berlin["valid_to"] == "2026-05-04T09:00:00.000Z"
-    assert berlin["sources"][0]["chat"] == "trip"
+    assert (berlin["chat"], berlin["sources"]) == ("trip", [1])
 
 
 def test_a_chat_without_folds_says_when_messages_are_read(run: Run) -> None:
@@ -103,7 +104,7 @@ def test_recall_filters_by_kind(run: Run) -> None:
         run("recall", "window seats", "--chat", "trip", "--kind", "fact", "--kind", "summary", "--json")[1]
     )
     assert {hit["kind"] for hit in hits} <= {"fact", "summary"}
-    assert hits[0]["text"] == "User prefers window seats"
+    assert hits[0]["text"] == "I prefer window seats."
 
 
 def test_words_of_the_query_are_marked_in_every_form() -> None:

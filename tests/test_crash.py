@@ -73,7 +73,7 @@ def printed_until_end(child: Child) -> list[str]:
 
 def tables(url: str, wait: bool) -> dict[str, list[tuple[object, ...]]]:
     """Everything in the database; where a model folds after the add, without when it did and under which id."""
-    wanted = dict.fromkeys(("alembic_version", "chats", "messages", "folds", "items", "events", "pins"), "*")
+    wanted = dict.fromkeys(("alembic_version", "chats", "messages", "folds", "lines", "events", "pins"), "*")
     if wait:
         del wanted["events"]
         wanted["chats"] = "id, policy, last_seq, users, cursor, version, folds, marks"

@@ -23,6 +23,7 @@ from infold.recall.segment import Said, Segment, segment
 from infold.recall.words import term
 from tests import test_recall_postgres as large
 from tests.conftest import START, user
+from tests.older import without_lines
 from tests.test_recall import DAY, SAID, chatter, small
 from tests.test_recall_postgres import PLANTED, fill, loaded, opened, shown
 
@@ -252,6 +253,7 @@ def test_D8_of_very_much_that_is_in_no_block_the_best_is_ranked(tmp_path: Path) 
 
 def test_E7_a_file_from_before_gets_full_text(changed: Path) -> None:
     expected = kept(changed)
+    without_lines(at(changed))
     rows(changed, "DROP TABLE recall_words")
     rows(changed, "UPDATE recall_blocks SET maker = rtrim(maker, '+')")
     rows(changed, "DROP INDEX chats_by_origin")

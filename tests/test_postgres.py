@@ -91,7 +91,7 @@ def test_every_preset_folds_and_verifies(postgres_url: str, preset: str) -> None
         assert memory.verify().ok, str(memory.verify())
         again.delete()
         assert memory.chats() == []
-    counts = [rawsql.rows(postgres_url, f'SELECT count(*) FROM "{name}"') for name in ("messages", "folds", "items")]
+    counts = [rawsql.rows(postgres_url, f'SELECT count(*) FROM "{name}"') for name in ("messages", "folds", "lines")]
     assert counts == [[(0,)]] * 3
 
 

@@ -110,7 +110,7 @@ def test_D4_what_is_known_of_the_user_stays_beside_what_is_recalled(memory: Memo
     text, question = SAID["locker"]
     context = chat.context(question, max_tokens=budget)
     assert text in quoted(context)
-    assert "User is allergic to nuts" in "\n".join(str(w["content"]) for w in context.messages[:2])
+    assert "I'm allergic to nuts." in "\n".join(str(w["content"]) for w in context.messages[:2])
 
 
 def test_D8_a_question_finds_the_same_whatever_was_searched_before(memory: Memory, url: str) -> None:

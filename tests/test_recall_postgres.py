@@ -18,6 +18,7 @@ from infold.recall.hits import Hit
 from infold.recall.nominees import cut
 from infold.recall.segment import Said, Segment, segment
 from tests.conftest import START, counted_ids, user
+from tests.older import without_lines
 from tests.postgres import Server
 from tests.test_recall import DAY, QUESTIONS, SAID, Wire, chatter, needles, small
 
@@ -308,6 +309,7 @@ def test_D8_without_its_table_everything_is_searched_in_memory(changed: str) -> 
 
 def test_E7_a_database_from_before_gets_passages(changed: str) -> None:
     expected = passages(changed)
+    without_lines(changed)
     rows(changed, "DROP TABLE infold.recall_passages")
     rows(changed, "UPDATE infold.recall_blocks SET maker = rtrim(maker, '+')")
     for table in ("items", "facts", "mentions"):

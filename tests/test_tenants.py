@@ -72,7 +72,7 @@ def test_nothing_crosses(both: Memory) -> None:
     assert both.tenants() == sorted(TOWNS)
     for tenant, town in TOWNS.items():
         assert_sees_only(both, tenant)
-        assert f"User lives in {town}" in current(both.tenant(tenant), "ann")
+        assert f"I live in {town}." in current(both.tenant(tenant), "ann")
     # Once more, now that everything is kept in memory.
     for tenant in reversed(TOWNS):
         assert_sees_only(both, tenant)
@@ -137,7 +137,7 @@ def test_damaged_facts_are_repaired_in_their_own_tenant(postgres_url: str) -> No
         for tenant in TOWNS:
             filled(memory, tenant)
         before = {tenant: memory.tenant(tenant).user("ann").facts(all=True) for tenant in TOWNS}
-    rawsql.change(postgres_url, "UPDATE facts SET sayings = '[[1,'")
+    rawsql.change(postgres_url, "UPDATE stated SET sources = '[1,'")
     with Memory(postgres_url) as memory:
         for tenant in TOWNS:
             assert memory.tenant(tenant).user("ann").facts(all=True) == before[tenant]

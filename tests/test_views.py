@@ -22,6 +22,7 @@ from infold import preset as policy
 from infold.ledger.schema import HEAD
 from infold.presets import PRESETS
 from tests.conftest import START, assistant, call, counted_ids, result, ticking_clock, user, words
+from tests.older import without_lines
 from tests.postgres import Server
 
 COLUMNS = {
@@ -207,6 +208,31 @@ def test_C8_all_headings_in_their_order(url: str, reader: Reader) -> None:
         assert reader.brief()["global_summary"] == chat.summary
 
 
+def test_C8_the_brief_shows_speakers_and_what_is_quoted(url: str, reader: Reader) -> None:
+    with opened(url) as memory:
+        chat = memory.chat("c", preset="rolling")
+        for n in range(4):
+            chat.add(user(f"My cabin on trip {n} is number {n}00.", name="Ann"))
+            chat.add(user(f"My budget for trip {n} is {n}50 euros."))
+            chat.add(call(f"k{n}", name="book", content=None))
+            chat.add(result(f"k{n}", json.dumps({"ticket": f"TK-{n}99", "status": "booked"})))
+            chat.add(assistant(f"Your flight LH{n}4 for trip {n} is booked for May {n + 1}."))
+        chat.fold()
+        assert " (quoted)\n" in chat.summary
+        assert "- Ann: My cabin" in chat.summary
+        assert "- My budget" in chat.summary
+        assert "- Assistant: Your flight" in chat.summary
+        assert reader.brief()["global_summary"] == chat.summary
+        line = next(line for line in chat.memory.items if line.said_by == "Ann")
+    # Beside lines of other authors, quotations stand in marks.
+    reader.change(f"UPDATE lines SET author = 'somebody', seal = NULL WHERE id = '{line.id}'")
+    with opened(url) as memory:
+        mixed = memory.chat("c").summary
+        assert f"- {line.text}" in mixed
+        assert "- “My budget" in mixed
+        assert reader.brief()["global_summary"] == mixed
+
+
 def test_C8_nothing_folded_is_an_empty_brief(url: str, reader: Reader) -> None:
     with opened(url) as memory:
         memory.chat("c", preset="chunked").add(user("Hello"))
@@ -258,8 +284,9 @@ def test_E1_every_summary_names_its_text_facts_and_sources(url: str, reader: Rea
     assert {fact["text"] for fact in facts} == known
     assert len(facts) == len(known)
     (sister,) = [fact for fact in facts if SECRET in fact["text"]]
-    assert set(sister) == set("text kind subject attribute value quote confidence message_ids".split())
-    assert sister["quote"] in f"My sister's name is {SECRET}."
+    assert set(sister) == set("text kind quote said_by standing message_ids".split())
+    assert sister["text"] == sister["quote"] == f"My sister's name is {SECRET}."
+    assert (sister["kind"], sister["said_by"]) == ("who", "user")
     assert sister["message_ids"] == ["u3"]
     # Sources can be looked up, each exactly once.
     added = {row["id"]: row["data"] for row in reader.log("message_added")}
@@ -384,12 +411,11 @@ def test_C8_odd_values_break_no_view(url: str, reader: Reader) -> None:
     assert gate["data"]["answer"] == ("a\0b" if reader.is_file else "a\ufffdb")
 
 
-def test_D7_a_damaged_fact_is_left_out(empty: Path, tmp_path: Path) -> None:
-    reader = Reader(f"sqlite:///{shutil.copy(empty, tmp_path / 'chats.db')}")
-    with opened(reader.url) as memory:
+def test_D7_a_damaged_fact_is_left_out(url: str, reader: Reader) -> None:
+    with opened(url) as memory:
         filled(memory, "engine")
     before = [fact for row in reader.summaries() for fact in row["facts_json"]]
-    reader.change("UPDATE facts SET sayings = '[' WHERE key = (SELECT min(key) FROM facts)")
+    reader.change("UPDATE stated SET sources = '[' WHERE key = (SELECT min(key) FROM stated)")
     assert [fact for row in reader.summaries() for fact in row["facts_json"]] == before[1:]
 
 
@@ -460,7 +486,7 @@ def test_C8_who_may_read_a_view_needs_no_right_on_the_tables(postgres_url: str, 
             reader = Reader(as_role(postgres_url, role))
             assert SECRET in reader.brief()["global_summary"]
             assert reader.summaries()[0]["facts_json"]
-            for closed in ("infold.items", "public.messages", "infold_views.chats"):
+            for closed in ("infold.lines", "public.messages", "infold_views.chats"):
                 with pytest.raises(psycopg.errors.InsufficientPrivilege):
                     reader.rows(f"SELECT * FROM {closed}")
         finally:
@@ -498,7 +524,8 @@ def test_C8_the_examples_of_the_documentation_work(postgres_url: str, tmp_path: 
 
 def test_E7_a_database_of_revision_0005_gets_the_views(url: str, reader: Reader) -> None:
     with opened(url) as memory:
-        summary = filled(memory).summary
+        texts = [line.text for line in filled(memory).memory.items]
+    without_lines(url)
     if reader.is_file:
         for name in COLUMNS.keys() - set(TABLES_IN_A_FILE):
             reader.change(f"DROP VIEW {name}")
@@ -515,8 +542,9 @@ def test_E7_a_database_of_revision_0005_gets_the_views(url: str, reader: Reader)
         reader.brief()
     with opened(url) as memory:
         assert memory.verify().ok
-        assert memory.chat("c").summary == summary
-    assert reader.brief()["global_summary"] == summary
+        chat = memory.chat("c")
+        assert [line.text for line in chat.memory.items] == texts
+        assert reader.brief()["global_summary"] == chat.summary
     version = "alembic_version" if reader.is_file else "infold.alembic_version"
     assert reader.rows(f"SELECT * FROM {version}") == [{"version_num": HEAD}]
 

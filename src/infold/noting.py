@@ -9,7 +9,8 @@ from infold.ledger import derived, mentions, stated, store
 from infold.ledger.erasure import delete_mentions_at
 from infold.ledger.query import Connection
 from infold.ledger.rows import ChatRow
-from infold.lines.line import Line, is_standing
+from infold.lines.facts import notable
+from infold.lines.line import Line
 from infold.lines.merging import quotation
 from infold.marks import REMOVED, UNREADABLE
 from infold.messages import Message
@@ -19,8 +20,6 @@ from infold.quoting.reading import REACH
 
 BATCH = 256
 """Messages that are read at once where an earlier version left them unread."""
-_LASTING = ("goal", "open")
-"""Kinds of a user's own words that are facts although they do not stand for long."""
 
 
 def candidates(connection: Connection, key: int, messages: Sequence[Message]) -> list[tuple[Candidate, ...]]:
@@ -29,11 +28,6 @@ def candidates(connection: Connection, key: int, messages: Sequence[Message]) ->
         return []
     first = messages[0].seq
     return read_all(messages, store.messages_between(connection, key, first - REACH, first - 1))
-
-
-def lasts(line: Line) -> bool:
-    """Whether a line is one of the facts of its chat: a user's own words that hold, or say what they want or owe."""
-    return line.own and (is_standing(line.kind, line.standing) or line.kind in _LASTING)
 
 
 def note(connection: Connection, key: int, chat: str, messages: Sequence[Message]) -> None:
@@ -53,7 +47,7 @@ def note_stated(connection: Connection, key: int, messages: Sequence[Message]) -
     """Note what some messages state that lasts; gives what each of them may be quoted for."""
     read = candidates(connection, key, messages)
     every = [quotation(candidate) for found in read for candidate in _single(found)]
-    stated.note(connection, key, [line for line in every if lasts(line)])
+    stated.note(connection, key, [line for line in every if notable(line)])
     return read
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from infold.lines.line import CONFLICTING, CURRENT, SUPERSEDED, Line
+from infold.lines.line import CONFLICTING, CURRENT, SUPERSEDED, Line, is_standing
 from infold.lines.merging import said_of
-from infold.quoting.replacing import Effect, Index, effects
+from infold.quoting import replacing
 
 
 class Facts(tuple[Line, ...]):
@@ -26,45 +26,42 @@ class Facts(tuple[Line, ...]):
 
 
 def resolve(lines: Iterable[Line]) -> list[Line]:
-    """Lines in the order they were said, each with what became of it: it holds, another one took its place, or it contradicts
-    another one. What is only said again is one line with all its sources."""
-    found: dict[str, Line] = {}
-    index, ids = Index(), dict[int, str]()
-    for line in lines:
-        line = replace(line, status=CURRENT, valid_to=None, superseded_by=None, conflicts_with=())
-        hits = effects(said_of(line), index)
-        holds = next((ids[at] for at, effect in hits if effect is Effect.REPEATS), line.id)
-        if holds == line.id:
-            found[holds] = line
-        else:
-            old = found[holds]
-            sources = old.sources if old.chat != line.chat else tuple(sorted({*old.sources, *line.sources}))
-            found[holds] = replace(old, sources=sources)
-        for at, effect in hits:
-            old = found[ids[at]]
-            if effect is Effect.CONFLICTS:
-                _flag(found, old.id, holds)
-            elif effect is not Effect.REPEATS:
-                found[old.id] = replace(
-                    old, status=SUPERSEDED, valid_to=line.said_at, superseded_by=holds, conflicts_with=()
-                )
-                index.remove(at)
-                for rival in old.conflicts_with:  # settled for those it contradicted, too
-                    _settle(found, rival, old.id)
-        if holds == line.id:
-            ids[index.add(said_of(line))] = line.id
-    return list(found.values())
+    """The facts among what was stated, in the order it was said, each with what became of it: it holds, another one took its
+    place, or it contradicts another one. What is only said again is one fact with all its sources."""
+    every = list(lines)
+    found = replacing.resolve(map(said_of, every))
+    facts = {at: replace(line, status=CURRENT) for at, line in enumerate(every) if lasts(line)}
+    for at, by in sorted(found.gone.items(), key=lambda one: (one[1], one[0])):
+        if at not in facts:
+            continue
+        if at in found.replaced and by not in facts:  # the new value holds as the old one did
+            facts[by] = replace(every[by], status=CURRENT, standing=max(every[by].standing, every[at].standing))
+        place = every[by].id if by in facts else None  # what only closes it is no fact itself
+        facts[at] = replace(facts[at], status=SUPERSEDED, valid_to=every[by].said_at, superseded_by=place)
+    for one, other in found.conflicts:
+        if one in facts and other in facts:
+            for here, there in ((one, other), (other, one)):
+                rivals = (*facts[here].conflicts_with, every[there].id)
+                facts[here] = replace(facts[here], status=CONFLICTING, conflicts_with=rivals)
+    for at, first in found.repeats.items():
+        if at in facts and first in facts and at not in found.gone and facts[first].chat == every[at].chat:
+            sources = tuple(sorted({*facts[first].sources, *every[at].sources}))
+            facts[first] = replace(facts[first], sources=sources)
+        if first in facts and first not in found.gone:
+            facts.pop(at, None)
+    return [facts[at] for at in sorted(facts)]
 
 
-def _flag(found: dict[str, Line], *both: str) -> None:
-    for id, rival in (both, both[::-1]):
-        rivals = found[id].conflicts_with
-        if rival not in rivals:
-            found[id] = replace(found[id], status=CONFLICTING, conflicts_with=(*rivals, rival))
+def lasts(line: Line) -> bool:
+    """Whether a line is a fact: a user's own words that hold, or say what they want or owe; or what a model wrote of them."""
+    if line.rewrites or not line.places:
+        return True
+    return line.own and (is_standing(line.kind, line.standing) or line.kind in ("goal", "open"))
 
 
-def _settle(found: dict[str, Line], rival: str, gone: str) -> None:
-    line = found[rival]
-    left = tuple(id for id in line.conflicts_with if id != gone)
-    status = CURRENT if line.status == CONFLICTING and not left else line.status
-    found[rival] = replace(line, conflicts_with=left, status=status)
+def notable(line: Line) -> bool:
+    """Whether a line is worth noting beside memory: a fact, or a word of change that may overrule one."""
+    if lasts(line):
+        return True
+    said = said_of(line)
+    return line.own and (said.changed or said.brief or bool(said.taken))

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 
 from infold.marks import GONE
 from infold.messages import Message
-from infold.quoting import dates, kinds
 from infold.quoting.candidate import Candidate, Place
 from infold.quoting.features import NOTHING, Seen, Setting, features, seen
 from infold.quoting.fields import fields
@@ -47,12 +46,11 @@ def read_with(model: Model, message: Message, before: Sequence[Message]) -> tupl
         worth, standing = model.scores(features(draft.words, draft.setting))
         found.append(
             Candidate(
-                dates.dated(draft.text, message.created_at),
+                draft.text,
                 draft.places,
                 message.role,
                 message.name or message.role,
                 message.created_at,
-                kinds.kind_of(draft.text, message.role),
                 worth,
                 standing if message.role == "user" else 0,
             )

@@ -161,10 +161,11 @@ POSTGRES = {
                               'text', a.text, 'kind', a.kind, 'quote', a.quote, 'said_by', a.said_by, 'standing', a.standing,
                               'message_ids', (
                                   SELECT jsonb_agg(m.id ORDER BY m.seq) FROM infold.messages m
-                                   WHERE m.chat = a.chat AND a.sources::jsonb @> to_jsonb(m.seq)
-                                     AND m.seq BETWEEN f.first_seq AND f.last_seq)) ORDER BY a.key)
+                                   WHERE m.chat = a.chat
+                                     AND m.seq = ANY (translate(a.sources, '[]', '{{}}')::integer[]))) ORDER BY a.key)
                      FROM infold.stated a
                     WHERE a.chat = f.chat AND a.seq BETWEEN f.first_seq AND f.last_seq
+                      AND a.sources ~ '^\\[[0-9]+(,[0-9]+)*\\]$'
                ), '[]') AS facts_json,
                ARRAY(
                    SELECT id::text FROM infold.messages
@@ -206,11 +207,10 @@ SQLITE = {
                            'message_ids', json(message_ids)))
                   FROM (SELECT a.*, (SELECT json_group_array(m.id) FROM messages m
                                       WHERE m.chat = a.chat
-                                        AND m.seq IN (SELECT value FROM json_each(
-                                                CASE WHEN json_valid(a.sources) THEN a.sources ELSE '[]' END)))
+                                        AND m.seq IN (SELECT value FROM json_each(a.sources)))
                                     AS message_ids
                           FROM stated a
-                         WHERE a.chat = f.chat AND a.seq BETWEEN f.first_seq AND f.last_seq
+                         WHERE a.chat = f.chat AND a.seq BETWEEN f.first_seq AND f.last_seq AND json_valid(a.sources)
                          ORDER BY a.key)
                ) AS facts_json,
                (SELECT json_group_array(id)
