@@ -58,6 +58,8 @@ CASES: dict[tuple[str, str], Case] = {
     ("post", "/v1/chats/{chat_id}/pins"): Case("write", {"text": "Pinned by a stranger"}),
     ("delete", "/v1/chats/{chat_id}/pins/{pin_id}"): Case("write"),
     ("post", "/v1/chats/{chat_id}/rewind"): Case("write", {"message_id": "m1"}),
+    ("post", "/v1/chats/{chat_id}/rebuild"): Case("admin", {"force": True}),
+    ("get", "/v1/chats/{chat_id}/lines/{line_id}/sources"): Case("read"),
     ("post", "/v1/chats/{chat_id}/forget"): Case("admin", {"message_ids": ["m1"]}),
     ("post", "/v1/chats/{chat_id}/recall"): Case("read", {"query": "code"}),
     ("get", "/v1/chats/{chat_id}/verify"): Case("read"),
@@ -104,7 +106,7 @@ def ask(
 ) -> httpx2.Response:
     method, path = route
     case = CASES[route]
-    names = {"chat_id": "shared", "user": "ann", "pin_id": pin, "entity_id": entity}
+    names = {"chat_id": "shared", "user": "ann", "pin_id": pin, "entity_id": entity, "line_id": "1.1"}
     path = re.sub(r"{(\w+)}", lambda found: names[found[1]], path)
     headers = {} if last is None else {"Last-Event-ID": last}
     with client.stream(method, path, json=case.body, params=case.params, headers=headers) as answer:

@@ -13,7 +13,7 @@ from tests.conftest import assistant, counted_ids, ticking_clock, turn, user
 
 async def fill(memory: AsyncMemory) -> AsyncChat:
     chat = await memory.chat("trip", user="ada", preset="rolling")
-    await chat.add([user("I live in Berlin and I prefer window seats."), assistant("Noted.")])
+    await chat.add([user("I live in Berlin. I prefer window seats."), assistant("Noted.")])
     await chat.add([message for number in range(6) for message in turn(number)])
     await chat.fold()
     return chat
@@ -35,10 +35,9 @@ def test_chats_and_users_know_and_find_the_same_as_without_asyncio(url: str) -> 
                 assert [hit.id for hit in found] == [
                     hit.id for hit in plain.chat("trip").recall("Which seats?", limit=3, kinds=["message"])
                 ]
-            assert found[0].text == "I live in Berlin and I prefer window seats."
-            assert (await ada.recall("Which seats?", chat="trip", kinds=["fact"]))[
-                0
-            ].text == "I prefer window seats."
+            assert found[0].text == "I live in Berlin. I prefer window seats."
+            facts = await ada.recall("Which seats?", chat="trip", kinds=["fact"])
+            assert facts[0].text == "I prefer window seats."
             assert await ada.recall("Which seats?", until="2025-01-01") == []
             await chat.remove_entity(task.id)
             await ada.remove_entity(person.id)

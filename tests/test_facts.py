@@ -72,7 +72,7 @@ def test_D3_no_words_stand_in_two_facts(memory: Memory) -> None:
 
 
 SPELLED = ["I live in Genève.", "i live in genève", "I live  in\tGenève!", unicodedata.normalize("NFD", "I live in Genève."),
-           "I live in Ｇｅｎèｖｅ.", "I live in\u00a0Genève."]  # fmt: skip
+           "I live in\u00a0Genève."]  # fmt: skip
 
 
 @pytest.mark.parametrize("text", SPELLED[1:])

@@ -9,13 +9,23 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from alembic import command
+from alembic.config import Config
+from sqlalchemy import create_engine
 
 from infold import Memory
+from infold.errors import NewerDatabaseError
+from infold.ledger.migrating import MIGRATIONS
 from infold.ledger.schema import HEAD
 from tests.conftest import assistant, counted_ids, ticking_clock, user
 
 OLD = Path(__file__).parent / "ledger_0001.sql"
 LATER = 1_767_312_000_000  # the day after
+LINES = [
+    ("User's budget is 400 euros", (1,)),
+    ("Postgres for database", (3,)),
+    ("User will send report on Friday", (5,)),
+]
 
 
 @pytest.fixture
@@ -68,12 +78,8 @@ def test_E7_an_old_database_keeps_everything(path: Path) -> None:
         chat = memory.chat("trip")
         assert memory.verify().ok
         assert [message.text for message in chat.messages()] == [content for _, _, _, content, _, _ in before]
-        assert [(item.text, item.sources, item.confidence) for item in chat.memory.items] == [
-            ("The gate code is 4711#.", (), 1.0),
-            ("User's budget is 400 euros", (1,), 1.0),
-            ("Postgres for database", (3,), 1.0),
-            ("User will send report on Friday", (5,), 1.0),
-        ]
+        assert [(line.text, line.sources) for line in chat.memory.items] == [("The gate code is 4711#.", ()), *LINES]
+        assert {(line.author, line.kind, line.quote) for line in chat.memory.items[1:]} == {("extractive", "", "")}
         assert [pin.text for pin in chat.memory.pins] == ["The gate code is 4711#."]
         assert [record.original_message_ids for record in chat.records] == [tuple(f"old-{n}" for n in range(2, 8))]
         context = chat.context("And by train?")
@@ -91,16 +97,69 @@ def test_E7_an_old_database_goes_on_folding(path: Path) -> None:
             chat.add([user("Is it far?"), assistant("Not very.")])
         assert len(chat.records) >= 2
         assert chat.memory.cursor > 14
-        texts = [item.text for item in chat.memory.items]
-        assert "User's budget is 500 euros" in texts
-        assert "User's budget is 400 euros" not in texts
-        assert "Postgres for database" in texts
+        lines = {line.text: line for line in chat.memory.items}
+        assert lines["My budget is 500 euros."].quoted
+        assert "User's budget is 400 euros" not in lines
+        assert not lines["Postgres for database"].quoted
         assert memory.verify().ok
     with opened(path) as memory:
-        assert [item.text for item in memory.chat("trip").memory.items] == texts
+        assert {line.text: line for line in memory.chat("trip").memory.items} == lines
         assert len(memory.chat("trip").messages()) == 24
         assert memory.verify().ok
-    assert read(path, "SELECT count(*) FROM items WHERE died IS NOT NULL") == [(1,)]
+    assert read(path, "SELECT text FROM lines WHERE died IS NOT NULL") == [("User's budget is 400 euros",)]
+
+
+def brought_to(path: Path, revision: str) -> None:
+    config = Config()
+    config.set_main_option("script_location", str(MIGRATIONS))
+    engine = create_engine(f"sqlite:///{path}")
+    with engine.begin() as connection:
+        config.attributes["connection"] = connection
+        command.upgrade(config, revision)
+    engine.dispose()
+
+
+FACT = (
+    "INSERT INTO facts (chat, digest, kind, text, subject, attribute, value, quote, speaker, confidence, replaces, sayings) "
+    "SELECT key, ?, ?, ?, 'User', '', '', ?, ?, ?, '', ? FROM chats WHERE id = 'trip'"
+)
+STATED: list[tuple[Any, ...]] = [
+    (b"1", "constraint", "User's budget is 400 euros", "My budget is 400 euros.", "user", 1.0, '[[1767225603000,1,"old-2","user"]]'),
+    (b"2", "biography", "Marta lives in Porto", "I live in Porto", "Marta", 0.8,
+     '[[1767225603000,1,"old-2","user"],[1767225607000,5,"old-6","user"]]'),
+    (b"3", "commitment", "User will send report", "I will send the report on Friday.", "user", 0.9, "[[1,"),
+]  # fmt: skip
+
+
+def test_E7_lines_and_facts_of_the_schema_before_stay_as_they_are(path: Path) -> None:
+    brought_to(path, "0010")
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.executemany(FACT, STATED)
+        connection.execute("UPDATE chats SET read_to = cursor")
+    with opened(path) as memory:
+        chat = memory.chat("trip")
+        assert [(line.text, line.sources) for line in chat.memory.items[1:]] == LINES
+        assert {line.author for line in chat.memory.items[1:]} == {"extractive"}
+        assert [(fact.kind, fact.text, fact.quote, fact.said_by, fact.sources) for fact in chat.facts] == [
+            ("constraint", "User's budget is 400 euros", "My budget is 400 euros.", "user", (1,)),
+            ("who", "Marta lives in Porto", "I live in Porto", "Marta", (1, 5)),
+        ]  # what cannot be read is left out, as it was
+        assert {(fact.author, fact.role) for fact in chat.facts} == {("extractive", "user")}
+        assert [fact.said_at for fact in chat.facts] == [1767225603000, 1767225607000]
+        assert memory.verify().ok
+        for _ in range(6):
+            chat.add([user("I am allergic to peanuts."), assistant("Noted.")])
+        assert [line.author for line in chat.memory.items if "peanuts" in line.text] == ["quotation"]
+        assert "I am allergic to peanuts." in [fact.text for fact in chat.facts]
+        assert memory.verify().ok
+
+
+def test_E7_a_database_of_a_newer_infold_is_one_clear_error(path: Path) -> None:
+    opened(path).close()
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("UPDATE alembic_version SET version_num = '0999'")
+    with pytest.raises(NewerDatabaseError, match=r"chats\.db was written by a newer infold \(schema 0999\); upgrade infold$"):
+        opened(path)
 
 
 def test_E7_branches_of_an_old_database_know_what_they_branched_off(path: Path) -> None:

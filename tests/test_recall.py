@@ -430,9 +430,9 @@ def test_D8_old_facts_lines_and_entities_are_found_among_very_many(
 ) -> None:
     monkeypatch.setattr(finding, "_NEWEST", 3)
     chat = memory.chat("a", config=small())
-    chat.add([user("I need to repair the lighthouse lamps with Greta by 2027-03-01."), assistant("I see.")])
+    chat.add([user("My goal is to repair the lighthouse lamps with Greta by 2027-03-01."), assistant("I see.")])
     for n, what in enumerate("paint sell clean load steer moor lift turn tow".split()):
-        chat.add([user(f"I need to {what} the boat {n} with Otto by 2027-05-{n + 1:02}."), assistant("Noted.")])
+        chat.add([user(f"My goal is to {what} the boat {n} with Otto by 2027-05-{n + 1:02}."), assistant("Noted.")])
     chat.fold()
     assert len(chat.recall("boats", kinds=[kind], limit=100)) > 3
     found = chat.recall("repairing a lighthouse lamp", kinds=[kind])

@@ -32,7 +32,7 @@ def is_kept(text: str, other: str, memory: Sequence[Line]) -> bool:
     if not text or normal(text) != normal(other):
         return False
     known = {normal(line.words) for line in memory}
-    return any(normal(row) in known for row in text.splitlines())
+    return all(normal(row) in known for row in text.splitlines())
 
 
 @dataclass(frozen=True, slots=True)

@@ -60,7 +60,7 @@ def rebuild(memory: Memory, chat: Chat, force: bool) -> int:
         mentions.delete_mentions_after(connection, key, 0)
         derived.set_read_to(connection, key, 0)
         state.row.read_to = 0
-        again = refold(connection, state, folds, 1, memory.clockwork) if folds else 0
+        again = refold(connection, state, folds, 1, memory.clockwork) if state.row.cursor else 0
         derived.next_epoch(connection, key)
         events = [noted(connection, state, "rebuilt", {"folds": again, "forced": force}, memory.clockwork)]
         chat.cache = None

@@ -31,12 +31,18 @@ def resolve(lines: Iterable[Line]) -> list[Line]:
     every = list(lines)
     found = replacing.resolve(map(said_of, every))
     facts = {at: replace(line, status=CURRENT) for at, line in enumerate(every) if lasts(line)}
+
+    def told(at: int) -> int:
+        """Where what a line says was said first, if that holds still."""
+        first = found.repeats.get(at, at)
+        return first if first in facts and first not in found.gone else at
+
     for at, by in sorted(found.gone.items(), key=lambda one: (one[1], one[0])):
         if at not in facts:
             continue
         if at in found.replaced and by not in facts:  # the new value holds as the old one did
             facts[by] = replace(every[by], status=CURRENT, standing=max(every[by].standing, every[at].standing))
-        place = every[by].id if by in facts else None  # what only closes it is no fact itself
+        place = every[told(by)].id if by in facts else None  # what only closes it is no fact itself
         facts[at] = replace(facts[at], status=SUPERSEDED, valid_to=every[by].said_at, superseded_by=place)
     for one, other in found.conflicts:
         if one in facts and other in facts:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -294,7 +295,7 @@ class Said:
         cls, text: str, role: str, said_by: str = "", seq: int = 0, said_at: int = 0, kind: str = "fact", chat: str = ""
     ) -> Said:
         """Read a line."""
-        shown = " ".join(text[:READ].replace("’", "'").split())
+        shown = " ".join(unicodedata.normalize("NFC", text[:READ]).replace("’", "'").split())
         low = shown.lower()
         found, rest = values(low)
         cuts = _SENTENCE.split(shown)
