@@ -122,6 +122,15 @@ def test_D9_a_line_that_a_later_statement_replaces_leaves_the_long_summary() -> 
 
 
 @pytest.mark.parametrize(
+    ("written", "said"),
+    [("The user lives in Berlin.", "I live in Rome now."), ("User's budget is 400 euros", "My budget is 500 euros.")],
+)
+def test_D9_what_was_written_of_the_user_is_compared_with_what_they_say(written: str, said: str) -> None:
+    change = Change((), (), (_line("1.1", written, 2),))
+    assert len(difference(change, [], [_line("f", said, 9)]).contradicted) == 1
+
+
+@pytest.mark.parametrize(
     "fact",
     [
         _line("f", "I live in Rome.", 1),  # said before

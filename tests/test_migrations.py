@@ -14,7 +14,6 @@ from alembic.config import Config
 from sqlalchemy import create_engine
 
 from infold import Memory
-from infold.errors import NewerDatabaseError
 from infold.ledger.migrating import MIGRATIONS
 from infold.ledger.schema import HEAD
 from tests.conftest import assistant, counted_ids, ticking_clock, user
@@ -152,14 +151,6 @@ def test_E7_lines_and_facts_of_the_schema_before_stay_as_they_are(path: Path) ->
         assert [line.author for line in chat.memory.items if "peanuts" in line.text] == ["quotation"]
         assert "I am allergic to peanuts." in [fact.text for fact in chat.facts]
         assert memory.verify().ok
-
-
-def test_E7_a_database_of_a_newer_infold_is_one_clear_error(path: Path) -> None:
-    opened(path).close()
-    with closing(sqlite3.connect(path)) as connection, connection:
-        connection.execute("UPDATE alembic_version SET version_num = '0999'")
-    with pytest.raises(NewerDatabaseError, match=r"chats\.db was written by a newer infold \(schema 0999\); upgrade infold$"):
-        opened(path)
 
 
 def test_E7_branches_of_an_old_database_know_what_they_branched_off(path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -310,7 +311,17 @@ class _Meeting:
 
 def said_of(line: Line) -> Said:
     """A line as it is compared with others."""
-    return _said(line.text, line.role or "user", line.said_by, newest([line]), line.said_at, line.kind, line.chat)
+    text = line.text if line.quoted else _as_said(line.text)
+    return _said(text, line.role or "user", line.said_by, newest([line]), line.said_at, line.kind, line.chat)
 
 
+def _as_said(text: str) -> str:
+    """What was written of the user, as the user would say it: "The user's budget" is "My budget"."""
+    mine = _OF_USER.sub("My ", text, count=1)
+    return mine if mine != text else _BY_USER.sub(lambda found: f"I {_DO.get(found[1]) or found[1][:-1]} ", text, count=1)
+
+
+_OF_USER = re.compile(r"^(?:the )?user['’]s ", re.IGNORECASE)
+_BY_USER = re.compile(r"^(?:the )?user (\w+s) ", re.IGNORECASE)
+_DO = {"is": "am", "was": "was", "has": "have", "does": "do"}
 _said = functools.lru_cache(maxsize=8192)(Said.of)
