@@ -1,18 +1,21 @@
-"""Messages are read, and laid out for recall, in the quiet after the turn that added them."""
+"""Folded messages are laid out for recall, and the log is written to the file, in the quiet after the turn that added them."""
 
 from __future__ import annotations
 
+import shutil
+import sqlite3
+import threading
 from collections.abc import Callable, Iterator
 from functools import partial
+from pathlib import Path
 
 import pytest
 
 from infold import Memory
-from infold.entities import reading
-from infold.folding import extractive
 from infold.once import Once
 from infold.quiet import _MOST, GATHERED, PAUSE, Quiet
-from tests.conftest import Clock, assistant, turn, user
+from infold.quiet import quiet as everywhere
+from tests.conftest import Clock, turn, user
 from tests.proxied import eventually
 
 
@@ -117,22 +120,6 @@ def test_a_job_that_is_asked_for_again_meanwhile_is_begun_again(quiet: Quiet, cl
     assert done == [1, 3, 4, 5]
 
 
-@pytest.mark.parametrize("turns", [0, 60])
-def test_A7_every_message_is_read_right_after_it_was_added(memory: Memory, turns: int) -> None:
-    chat = memory.chat("a", context_window=2000)
-    for number in range(turns):
-        chat.add([*turn(number)])
-    assert bool(chat.memory.cursor) == bool(turns)
-    added = chat.add([user("My sister Marta moved to Porto in May."), assistant("Good to know.")])
-    assert isinstance(added, list)
-
-    def read() -> list[bool]:
-        kept = str([*extractive._read._kept]), str([*reading._read._kept])
-        return [message.text in kept[0] and message.id in kept[1] for message in added]
-
-    eventually(read, all)
-
-
 @pytest.mark.parametrize("turns", [70, 200])
 def test_D8_a_chat_that_is_folded_is_laid_out_before_anybody_asks(memory: Memory, url: str, turns: int) -> None:
     chat = memory.chat("a", context_window=2000)
@@ -144,10 +131,6 @@ def test_D8_a_chat_that_is_folded_is_laid_out_before_anybody_asks(memory: Memory
         kept = memory.recaller._chats.get(chat.key)
         return kept.upto if kept else 0
 
-    def read() -> bool:
-        return chat.messages(after=2 * turns - 1)[0].id in str([*reading._read._kept])
-
-    eventually(read, bool)
     if turns < 100:  # nothing is indexed and nobody has asked for anything: the embedder is not loaded for this
         assert not laid_out()
         assert not memory.recaller.at_hand
@@ -176,3 +159,82 @@ def test_of_too_many_things_the_oldest_give_way() -> None:
     once.clear()
     once.get(1, partial(make, 1))
     assert made[-2:] == [1, 1]
+
+
+def test_the_first_jobs_start_one_thread() -> None:
+    for _ in range(10):
+        before, own, together = threading.enumerate(), Quiet(), threading.Barrier(8)
+
+        def ask(number: int, own: Quiet = own, together: threading.Barrier = together) -> None:
+            together.wait(60)
+            own.soon(number, iter(()))
+
+        asking = [threading.Thread(target=ask, args=(number,)) for number in range(8)]
+        for one in asking:
+            one.start()
+        for one in asking:
+            one.join(60)
+        started = [one for one in threading.enumerate() if one not in before and one.name == "infold-quiet"]
+        assert len(started) == 1
+
+
+def test_who_folds_gives_way_for_a_while() -> None:
+    now = 0.0
+
+    def clock() -> float:
+        nonlocal now
+        now += 1
+        return now
+
+    own = Quiet(clock)
+    own.give_way(100)
+    assert now == 0
+    with own:
+        own.give_way(5)
+    assert now >= 5
+
+
+@pytest.mark.sqlite
+def test_what_is_in_the_log_is_written_to_the_file_while_nobody_waits(memory: Memory, url: str, tmp_path: Path) -> None:
+    chat = memory.chat("a")
+    chat.add(user("The gate code is 4711#."))
+
+    def written() -> int:
+        alone = shutil.copy(url.removeprefix("sqlite:///"), tmp_path / "alone.db")  # without its log
+        with sqlite3.connect(alone) as copied:
+            return int(copied.execute("SELECT count(*) FROM messages").fetchone()[0])
+
+    assert eventually(written, bool) == 1
+    memory.close()
+    steps = memory.database.backend.tidy()  # too late: nothing is opened any more
+    assert [*steps] == [None]
+    assert not Path(f"{url.removeprefix('sqlite:///')}-wal").exists()
+    everywhere.clear()
+
+
+@pytest.mark.sqlite
+def test_who_closes_the_file_waits_for_what_is_written_to_it(
+    memory: Memory, url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    memory.chat("a").add(user("The gate code is 4711#."))
+    everywhere.clear()
+    began, goes_on = threading.Event(), threading.Event()
+    connect = sqlite3.connect
+
+    def slowly(*args: object, **options: object) -> sqlite3.Connection:
+        began.set()
+        assert goes_on.wait(60)
+        return connect(*args, **options)  # type: ignore[call-overload, no-any-return]
+
+    monkeypatch.setattr("infold.ledger.sqlite.sqlite3.connect", slowly)
+    tidying = threading.Thread(target=lambda: [*memory.database.backend.tidy()])
+    tidying.start()
+    assert began.wait(60)
+    closing = threading.Thread(target=memory.close)
+    closing.start()
+    closing.join(0.05)
+    assert closing.is_alive()
+    goes_on.set()
+    closing.join(60)
+    tidying.join(60)
+    assert not Path(f"{url.removeprefix('sqlite:///')}-wal").exists()
