@@ -213,7 +213,7 @@ def _become(wanted: dict[str, Any], files: list[int]) -> None:
 def _load() -> None:
     """Load what the service and the provider need sooner or later."""
     for name in (
-        "alembic.command", "anthropic", "asyncpg", "httptools", "infold.aio", "infold.cli.app", "infold.embedders",
+        "alembic.command", "asyncpg", "httptools", "infold.aio", "infold.cli.app", "infold.embedders",
         "infold.models.clients", "infold.service.app", "infold.service.server", "infold.service.worker", "numpy", "openai",
         "pgqueuer", "psycopg_pool", "tests.provider", "uvicorn", "uvloop", "wordllama",
     ):  # fmt: skip
