@@ -14,13 +14,13 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import pytest
 import typer
 from prometheus_client.metrics import MetricWrapperBase
 from starlette.routing import Route
 
 import infold
 from infold import Memory
-from infold.cli.app import app
 from infold.presets import PRESETS, Settings
 from infold.service.app import create_app
 from infold.service.settings import MEMORY_TABLE, ServiceSettings
@@ -123,6 +123,9 @@ def _schema(body: dict[str, Any]) -> str:
 
 def cli(_: Path) -> Iterator[str]:
     """Commands, their arguments and options."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.delenv("COLUMNS", raising=False)  # a console that is made now would keep it as its width
+        from infold.cli.app import app
     yield from _commands(typer.main.get_command(app), "infold")
 
 
