@@ -6,7 +6,7 @@ import random
 import re
 import time
 import tomllib
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -26,6 +26,17 @@ HOUR, DAY = 3_600_000, 86_400_000
 CASES: list[dict[str, Any]] = tomllib.loads(CORPUS.read_text(encoding="utf-8"))["case"]
 
 
+@dataclass(frozen=True, slots=True)
+class Given(Candidate):
+    """A candidate whose kind is said, whatever its words name."""
+
+    given: str = "fact"
+
+    @property
+    def kind(self) -> str:
+        return self.given
+
+
 NOTE = re.compile(r" \(\d{1,2} [A-Z][a-z]{2} \d{4}\)")
 MARKED = re.compile(r"(?:\[(?P<kind>[a-z]+)\] )?(?P<said>.+?)(?=\s+\[[a-z]+\] |$)", re.DOTALL)
 
@@ -42,7 +53,7 @@ def message(text: str, seq: int = 1, at: int = MONDAY, name: str | None = None) 
     for match in MARKED.finditer(text) if role in ("user", "assistant") else ():
         start, said = len(said) + 1 if said else 0, f"{said} {NOTE.sub('', match['said'])}".lstrip()
         places = (Place(seq, start, len(said)),)
-        found.append(Candidate(match["said"], places, role, name or role, at, match["kind"] or "fact"))
+        found.append(Given(match["said"], places, role, name or role, at, given=match["kind"] or "fact"))
     call = "c1" if role == "tool" else None
     return Message(role, said or text, name=name, seq=seq, id=f"m{seq}", created_at=at, tool_call_id=call), found
 
@@ -163,7 +174,7 @@ def test_E8_a_sentence_that_is_no_candidate_may_say_what_is_broken_or_over() -> 
 
 def test_E8_a_candidate_with_words_of_another_message_gives_what_its_own_say() -> None:
     said, (own,) = message("[open] I'll call the bank on 6 May.", seq=2)
-    asked = replace(own, text="Who calls Anna? I'll call the bank on 6 May.", places=(Place(1, 0, 15), *own.places))
+    asked = replace(own, words="Who calls Anna? I'll call the bank on 6 May.", places=(Place(1, 0, 15), *own.places))
     assert read(said, [asked], "c") == read(said, [own], "c")
 
 
@@ -173,7 +184,7 @@ def some_candidates(text: str, role: str, at: int) -> st.SearchStrategy[list[Can
     places = st.lists(place.map(lambda one: Place(one[2], *sorted(one[:2]))), min_size=1, max_size=2)
 
     def build(found: list[Place], kind: str) -> Candidate:
-        return Candidate(" ".join(text[one.start : one.end] for one in found), tuple(found), role, role, at, kind)
+        return Given(" ".join(text[one.start : one.end] for one in found), tuple(found), role, role, at, given=kind)
 
     return st.lists(st.builds(build, places, st.sampled_from([*LINES])), max_size=3)
 
@@ -204,7 +215,7 @@ def test_E8_any_text_can_be_read(data: st.DataObject, role: str, text: str, at: 
 def test_E8_a_long_text_is_read_in_time(text: str) -> None:
     one = Message("user", text, seq=1, created_at=MONDAY)
     start = time.perf_counter()
-    read(one, [Candidate(text, (Place(1, 0, len(text)),), "user", "user", MONDAY, "open")], "c")
+    read(one, [Given(text, (Place(1, 0, len(text)),), "user", "user", MONDAY, given="open")], "c")
     assert time.perf_counter() - start < 5
 
 

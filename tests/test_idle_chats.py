@@ -14,6 +14,7 @@ from infold import Memory
 from infold.quiet import quiet
 from infold.service import core
 from infold.service.settings import ServiceSettings
+from tests.conftest import assistant, user
 from tests.test_recall import QUESTIONS, chatter, needles, small
 from tests.test_recall_postgres import shown
 
@@ -26,7 +27,7 @@ def test_E7_nothing_is_kept_of_a_chat_that_nobody_uses(tmp_path: Path, monkeypat
         service.memory = memory
         chats = [memory.chat(name, config=small()) for name in ("used", "idle")]
         for chat in chats:
-            chat.add([*needles(), *chatter(0, 100)])
+            chat.add([user("I live in Berlin."), assistant("Noted."), *needles(), *chatter(0, 100)])
         memory.settle()
         found = [shown(chats[0].recall(question)) for question in QUESTIONS[:3]]
         chats[1].recall(QUESTIONS[0])
