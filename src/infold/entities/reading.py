@@ -14,6 +14,7 @@ from infold.folding.likeness import words
 from infold.marks import without_own
 from infold.messages import Message
 from infold.quoting.candidate import Candidate
+from infold.quoting.dates import undated
 from infold.quoting.sentences import sentences
 
 _LONGEST = 160  # characters of a name
@@ -91,14 +92,15 @@ class _Reader:
 
     def _state(self, part: _Part) -> None:
         """Add the task, the goal or the problem a sentence states, or that something is over."""
-        said, fails = part.said, self.by_user and broken(part.said, by_user=True)
+        said = undated(part.said)
+        fails = self.by_user and broken(said, by_user=True)
         if self._task(part):
             return
         if fails and part.kind not in _STANDING:
             self._add(part, "problem", said, status="open")
         elif self.by_user and part.kind == "goal":
-            due, undated = due_in(said, self.at)
-            self._add(part, "goal", goal_in(undated), status="open", due=due)
+            due, rest = due_in(part.said, self.at)
+            self._add(part, "goal", goal_in(rest), status="open", due=due)
         elif (done(said) or (self.by_user and dropped(said))) and not denied(said):
             self._add(part, "", said, status="dropped" if dropped(said) else "done")
 
@@ -106,8 +108,8 @@ class _Reader:
         """Add the task a sentence states; the assistant's are its own promises for some day."""
         if not part.kind or part.kind in _STANDING or part.kind == "goal":
             return False
-        due, undated = due_in(part.said, self.at)
-        task = task_in(undated)
+        due, rest = due_in(part.said, self.at)
+        task = task_in(rest)
         if task is None or not (due or (part.kind == "open" and task.firm and self.by_user)):
             return False
         if not self.by_user and task.who != "I":
