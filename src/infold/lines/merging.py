@@ -323,7 +323,9 @@ def said_of(line: Line) -> Said:
 def _as_said(text: str) -> str:
     """What was written of the user, as the user would say it: "The user's budget" is "My budget"."""
     mine = _OF_USER.sub("My ", text, count=1)
-    return mine if mine != text else _BY_USER.sub(lambda found: f"I {_DO.get(found[1]) or found[1][:-1]} ", text, count=1)
+    return (
+        mine if mine != text else _BY_USER.sub(lambda found: f"I {_DO.get(found[1]) or found[1][:-1]} ", text, count=1)
+    )
 
 
 _OF_USER = re.compile(r"^(?:the )?user['’]s ", re.IGNORECASE)
