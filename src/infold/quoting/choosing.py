@@ -108,8 +108,9 @@ def choose(lines: Sequence[Quoted], tokens: Sequence[int], cap: int, shown: Iter
 
 
 def _place(line: Quoted) -> tuple[int, int, int]:
+    """Of lines that are worth the same the newer one is first, and in one message the earlier one."""
     last = line.places[-1]
-    return (last.seq, last.start, last.end)
+    return (-last.seq, last.start, last.end)
 
 
 def _overlap(one: Quoted, two: Quoted) -> bool:
