@@ -66,11 +66,11 @@ def test_F3_wrong_lines_of_an_answer_are_never_committed(url: str, upstream: Ups
         chat = memory.chat("c", preset="rolling", wait=True)
         talk(chat, 1, 12)
         assert "User holds ticket FACT-1201 for leg 1" in chat.summary
-        assert "FACT-1203" in chat.summary  # what the wrong line should have said
+        assert "FACT-1203" not in chat.summary  # nothing is put in a line's place
         assert not re.search("FACT-9999|Margaret|Reykjavik|marry", chat.summary)
         (verdict,) = verdicts(chat)
         assert verdict["verdict"] == "mended"
-        assert sum(action in ("dropped", "replaced") for _, action, _ in verdict["findings"]) == 2
+        assert sum(action == "dropped" for _, action, _ in verdict["findings"]) == 2
         assert chat.usage().calls[0].outcome == "ok"
 
 

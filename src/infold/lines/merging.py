@@ -242,7 +242,7 @@ def _overlap(one: Line, other: Line) -> bool:
 def _best(group: Sequence[Line], cap: int) -> set[str]:
     """The lines that stay within a cap: what was written on purpose, then the quotations that tell most."""
     written = rank([line for line in group if not line.quoted])
-    while written and count(render(written)) > cap:
+    while written and _shown_tokens(group, written) > cap:
         written.pop()
     quoted = [line for line in group if line.quoted]
     headings = {line.section for line in quoted}
@@ -255,9 +255,15 @@ def _best(group: Sequence[Line], cap: int) -> set[str]:
         kept += [some[at] for at in choose(some, tokens, room, known)]
         room = cap - block_tokens(kept)
     kept = rank(kept)
-    while kept and count(render(kept)) > cap:  # headings and marks take more than was thought
+    while kept and _shown_tokens(group, kept) > cap:  # headings and marks take more than was thought
         kept.pop()
     return {line.id for line in kept}
+
+
+def _shown_tokens(group: Sequence[Line], kept: Sequence[Line]) -> int:
+    """Tokens of some lines of a group as they are shown: in the group's order, on which their number depends a little."""
+    ids = {line.id for line in kept}
+    return count(render(line for line in group if line.id in ids))
 
 
 class _Meeting:
