@@ -28,8 +28,8 @@ PROMPT_MARK = "[infold summarizer]"
 """Every prompt file begins with it."""
 NOTHING = "(nothing durable)"
 
-_HEADER = re.compile(
-    r"\s*(?:\[summary-depth:\d+\] ?)?(?:\[infold (?:memory(?: policy)?|bridge|sources|recall|entities|removed)\]|BACKGROUND – PRIOR)"
+_HEADER = re.compile(  # in a context as text, it may stand after a speaker's label
+    r"\s*(?:[A-Z]\w{0,20}: )?(?:\[summary-depth:\d+\] ?)?(?:\[infold (?:memory(?: policy)?|bridge|sources|recall|entities|removed)\]|BACKGROUND – PRIOR)"
 )
 _HEADING = re.compile(rf"\s*#{{1,6}} (?:{'|'.join(map(re.escape, HEADINGS.values()))})(?: \(quoted\))?\s*$")
 _QUOTED = re.compile(r"\s*(?:#\d+ |\d{4}-\d\d-\d\d:\s*$|undated:\s*$)")

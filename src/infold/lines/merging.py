@@ -272,23 +272,35 @@ class _Meeting:
     def __init__(self, draft: _Draft) -> None:
         self.draft = draft
         self.index = Index()
-        self.at: dict[int, str] = {}
+        self.at: dict[int, str] = {}  # place in the index -> line
+        self.places: dict[str, int] = {}  # the other way round
         for line in draft.lines.values():
             self._know(line)
 
     def _know(self, line: Line) -> None:
-        self.at[self.index.add(said_of(line))] = line.id
+        at = self.index.add(said_of(line))
+        self.at[at], self.places[line.id] = line.id, at
+
+    def _repeat(self, old: Line, line: Line) -> None:
+        """What is said again is one line, which rests on both messages."""
+        self.draft.remove(old.id)
+        new = self.draft.add(replace(old, sources=(*old.sources, *line.sources)))
+        at = self.places.pop(old.id)
+        self.at[at], self.places[new.id] = new.id, at
 
     def take(self, candidate: Candidate) -> None:
         draft, line = self.draft, quotation(candidate)
+        same = draft.lines.get(draft.texts.get(normal(line.text), ""))
+        if same is not None and same.quoted and same.said_by == line.said_by:  # said again in the same words
+            self._repeat(same, line)
+            return
         worth, standing = line.worth, line.standing
         for at, effect in effects(said_of(line), self.index):
             old = draft.lines[self.at[at]]
             if effect is Effect.CONFLICTS:
                 continue
-            if effect is Effect.REPEATS:  # one line, which rests on both messages
-                draft.remove(old.id)
-                self.at[at] = draft.add(replace(old, sources=(*old.sources, *line.sources))).id
+            if effect is Effect.REPEATS:
+                self._repeat(old, line)
                 return
             if effect is Effect.REPLACES:  # the new one is never the one that is lost
                 worth, standing = max(worth, old.worth), max(standing, old.standing)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -21,6 +22,7 @@ _SHORT = 140  # sentences up to this length may stand together
 _PAIR = 220
 _FRAGMENT = 40
 _QUESTION = 160
+_SPEAKER = re.compile(r"(?:user|assistant|system|tool|human|ai): ", re.IGNORECASE)  # in a pasted conversation
 _MARKS = ("; ", " – ", " — ", ": ", ", ", "；", "，", "、", " and ", " und ", " et ", " y ", " e ", " but ", " aber ")
 
 
@@ -102,7 +104,9 @@ def drafts(message: Message, before: Sequence[Message]) -> list[Draft]:
             found.append(Draft(joined, (question[1], place), seen(joined), replace(setting, answers=True)))
             continue
         found.append(Draft(said, (place,), words[at], setting))
-        if at + 1 < len(pieces) and _go_together(one, pieces[at + 1][0]) and not (lead or tail or pieces[at + 1][2]):
+        if at + 1 == len(pieces) or lead or tail or pieces[at + 1][2] or _SPEAKER.match(text, pieces[at + 1][0].start):
+            continue
+        if _go_together(one, pieces[at + 1][0]):
             end = pieces[at + 1][0].end
             joined = _folded(text[one.start : end])
             after = words[at + 2] if at + 2 < len(words) else NOTHING
