@@ -21,9 +21,10 @@ if TYPE_CHECKING:
     from infold.context import Context
     from infold.drifting import Drift
     from infold.entities import Entity
-    from infold.lines.facts import Facts
     from infold.forgetting import Receipt
     from infold.ledger.rows import Event
+    from infold.lines.facts import Facts
+    from infold.lines.line import Line
     from infold.messages import Message
     from infold.models.spec import Model
     from infold.policy import Policy
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from infold.records import SummaryRecord
     from infold.reports import FoldStats, LastSummarization, MemoryState, Usage
     from infold.retention import Compaction
+    from infold.sources import Source
     from infold.user import User
 
 P = ParamSpec("P")
@@ -341,6 +343,14 @@ class AsyncChat(_Knowing):
     async def repair(self) -> int:
         """See `Chat.repair`."""
         return await self._hop(self._chat.repair)
+
+    async def rebuild(self, *, force: bool = False) -> int:
+        """See `Chat.rebuild`."""
+        return await self._hop(self._chat.rebuild, force=force)
+
+    async def trace(self, line: str | Line) -> list[Source]:
+        """See `Chat.trace`."""
+        return await self._hop(self._chat.trace, line)
 
     async def fold(self) -> bool:
         """See `Chat.fold`."""

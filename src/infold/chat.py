@@ -40,15 +40,17 @@ from infold.policy import Policy
 from infold.quiet import quiet
 from infold.records import SummaryRecord
 from infold.remembering import Remembering
-from infold.repairing import repair
+from infold.repairing import rebuild, repair
 from infold.reports import FoldStats, LastSummarization, MemoryState, Usage
 from infold.rewriter import Rewriter, Tried
+from infold.sources import Source, sources_of
 from infold.state import State, asked, last_question, note_marks
 from infold.tokens import message_tokens, tools_tokens
 from infold.triggers import decide
 from infold.units import awaited
 
 if TYPE_CHECKING:
+    from infold.lines.line import Line
     from infold.memory import Memory
     from infold.models.spec import Model
 
@@ -339,6 +341,21 @@ class Chat(Remembering, Changing):
     def repair(self) -> int:
         """Make memory that was damaged in the database again from the messages; how many folds were made again."""
         return repair(self._memory, self)
+
+    def rebuild(self, *, force: bool = False) -> int:
+        """Write all lines of memory anew from the messages, without a model; how many folds were made again.
+
+        Refused where messages were removed or a model wrote memory, unless `force` is set.
+        """
+        again = rebuild(self._memory, self, force)
+        self._make_index()
+        return again
+
+    def trace(self, line: str | Line) -> list[Source]:
+        """The messages that a line of memory or a fact rests on, oldest first: who said what when, and its hash."""
+        with self.reading() as (connection, state):
+            known = self._memory.knowledge.facts_of_chat(connection, state.row).facts
+            return sources_of(connection, state, line, known)
 
     # Folding -------------------------------------------------------------------------------------------
 

@@ -65,7 +65,7 @@ def fold_instantly(
         return fold_quotations(state.lines, [one for found in read[:cut] for one in found], policy, n)
 
     change = propose(plan.cut)
-    text = own_summary([one for found in read for one in found], policy) if policy.leaf_cap else ""
+    text = own_summary([one for found in read for one in found], policy)
     notes, begins = duplicate(connection, state, text)
     if notes:
         change = Change((), (), state.lines)

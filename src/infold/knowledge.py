@@ -148,9 +148,9 @@ class Knowledge:
         return known
 
 
-def beside(own: Sequence[Line], every: Sequence[Line], lines: Sequence[Line], chat: str, cap: int) -> tuple[
-    tuple[Line, ...], frozenset[str]
-]:
+def beside(
+    own: Sequence[Line], every: Sequence[Line], lines: Sequence[Line], chat: str, cap: int
+) -> tuple[tuple[Line, ...], frozenset[str]]:
     """What a chat's facts need beside its memory: what its user said in other chats and still holds, and what is in conflict;
     and which lines of memory were overtaken in another chat."""
     shown = {fact.id for fact in own if fact.status == CURRENT}

@@ -8,8 +8,7 @@ from dataclasses import dataclass, replace
 
 from infold.folding.likeness import alike, words
 from infold.lines.line import CURRENT, LONG, Line, newest, normal
-from infold.lines.merging import Change, fold_quotations, said_of
-from infold.lines.rendering import render
+from infold.lines.merging import Change, said_of, shortlist
 from infold.policy import Policy
 from infold.quoting.candidate import Candidate
 from infold.quoting.replacing import Effect, Index, effects
@@ -24,16 +23,16 @@ def nominal(text: str) -> bytes:
 
 
 def own_summary(candidates: Sequence[Candidate], policy: Policy) -> str:
-    """What a fold would write of its messages alone, without memory."""
-    return render(fold_quotations((), candidates, policy, 1).lines)
+    """What the leaf of a fold would say by itself, without memory; empty where the policy has no leaves."""
+    return "\n".join(one.words for one in shortlist(candidates, policy.leaf_cap)) if policy.leaf_cap else ""
 
 
 def is_kept(text: str, other: str, memory: Sequence[Line]) -> bool:
     """Whether a summary says just what another one says, and all of that is still in memory."""
     if not text or normal(text) != normal(other):
         return False
-    known = {normal(line.shown) for line in memory}
-    return all(normal(row[2:]) in known for row in text.splitlines() if row.startswith("- "))
+    known = {normal(line.words) for line in memory}
+    return any(normal(row) in known for row in text.splitlines())
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,8 @@ from infold.ledger import derived, mentions, stated, store
 from infold.ledger.erasure import delete_mentions_at
 from infold.ledger.query import Connection
 from infold.ledger.rows import ChatRow
-from infold.lines.line import Line, is_standing
+from infold.lines.facts import notable
+from infold.lines.line import Line
 from infold.lines.merging import quotation
 from infold.marks import REMOVED, UNREADABLE
 from infold.messages import Message
@@ -19,8 +20,6 @@ from infold.quoting.reading import REACH
 
 BATCH = 256
 """Messages that are read at once where an earlier version left them unread."""
-_LASTING = ("goal", "open")
-"""Kinds of a user's own words that are facts although they do not stand for long."""
 
 
 def candidates(connection: Connection, key: int, messages: Sequence[Message]) -> list[tuple[Candidate, ...]]:
@@ -31,30 +30,36 @@ def candidates(connection: Connection, key: int, messages: Sequence[Message]) ->
     return read_all(messages, store.messages_between(connection, key, first - REACH, first - 1))
 
 
-def lasts(line: Line) -> bool:
-    """Whether a line is one of the facts of its chat: a user's own words that hold, or say what they want or owe."""
-    return line.own and (is_standing(line.kind, line.standing) or line.kind in _LASTING)
-
-
 def note(connection: Connection, key: int, chat: str, messages: Sequence[Message]) -> None:
     """Note what some messages state that lasts, and what they say of entities. They follow each other."""
     read = note_stated(connection, key, messages)
     said = [
-        mention for message, found in zip(messages, read, strict=True) for mention in entities.read(message, found, chat)
+        mention
+        for message, found in zip(messages, read, strict=True)
+        for mention in entities.read(message, found, chat)
     ]
     mentions.note_mentions(connection, key, None, said)
     if messages:
         derived.set_read_to(connection, key, messages[-1].seq)
 
 
-def note_stated(
-    connection: Connection, key: int, messages: Sequence[Message]
-) -> list[tuple[Candidate, ...]]:
+def note_stated(connection: Connection, key: int, messages: Sequence[Message]) -> list[tuple[Candidate, ...]]:
     """Note what some messages state that lasts; gives what each of them may be quoted for."""
     read = candidates(connection, key, messages)
-    every = [quotation(candidate) for found in read for candidate in found]
-    stated.note(connection, key, [line for line in every if lasts(line)])
+    every = [quotation(candidate) for found in read for candidate in _single(found)]
+    stated.note(connection, key, [line for line in every if notable(line)])
     return read
+
+
+def _single(found: Sequence[Candidate]) -> list[Candidate]:
+    """Candidates less those that hold another one: of two sentences, each is a fact by itself."""
+
+    def holds(one: Candidate, other: Candidate) -> bool:
+        outer, inner = one.places[-1], other.places[-1]
+        within = outer.seq == inner.seq and outer.start <= inner.start and inner.end <= outer.end
+        return within and outer != inner
+
+    return [one for one in found if not any(holds(one, other) for other in found)]
 
 
 def note_written(connection: Connection, key: int, written: Iterable[Line]) -> None:

@@ -84,7 +84,7 @@ class _Work:
         state, policy = self.state, self.state.policy
         read = candidates(self._connection, state.row.key, messages)
         found = [one for some in read for one in some]
-        notes, begins = duplicate(self._connection, state, own_summary(found, policy) if policy.leaf_cap else "")
+        notes, begins = duplicate(self._connection, state, own_summary(found, policy))
         number, lines = state.row.folds + 1, state.lines
         change = Change((), (), lines) if notes else fold_quotations(lines, found, policy, number)
         records = state.records

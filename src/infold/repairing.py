@@ -7,8 +7,9 @@ import logging
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from infold.committing import GENESIS, fold_hash, noted
-from infold.ledger import fold_rows, store
+from infold.committing import EXTRACTIVE, GENESIS, fold_hash, noted
+from infold.errors import ConfigError
+from infold.ledger import archive, derived, fold_rows, mentions, stated, store
 from infold.ledger.query import Connection
 from infold.ledger.rows import Event, FoldRow
 from infold.lines.line import Line
@@ -46,6 +47,35 @@ def repair(memory: Memory, chat: Chat) -> int:
     log.warning("memory of chat %s was damaged; %d folds were made again from the messages", chat.id, again)
     memory.emit(events)
     return again
+
+
+def rebuild(memory: Memory, chat: Chat, force: bool) -> int:
+    """Write all lines of a chat anew from its messages, without a model; how many folds were made again."""
+    with chat.writing() as (connection, state):
+        key = state.row.key
+        folds = fold_rows.all_folds(connection, key)
+        if not force:
+            _refuse(connection, key, state.row.cursor, folds)
+        stated.forget_after(connection, key, 0)
+        mentions.delete_mentions_after(connection, key, 0)
+        derived.set_read_to(connection, key, 0)
+        state.row.read_to = 0
+        again = refold(connection, state, folds, 1, memory.clockwork) if folds else 0
+        derived.next_epoch(connection, key)
+        events = [noted(connection, state, "rebuilt", {"folds": again, "forced": force}, memory.clockwork)]
+        chat.cache = None
+    memory.emit(events)
+    return again
+
+
+def _refuse(connection: Connection, key: int, cursor: int, folds: Sequence[FoldRow]) -> None:
+    """Keep what could not be made again from being thrown away."""
+    if archive.last_removed(connection, key, 1, max(1, cursor)):
+        raise ConfigError(
+            "messages of this chat were removed: memory is all that is left of them; force=True (--force) rebuilds without"
+        )
+    if any(fold.author != EXTRACTIVE and fold.superseded_by is None for fold in folds):
+        raise ConfigError("a model wrote memory of this chat: force=True (--force) puts quotations in its place")
 
 
 def _first_broken(connection: Connection, key: int, folds: Sequence[FoldRow]) -> int | None:

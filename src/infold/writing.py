@@ -228,9 +228,7 @@ class Writer:
         key = (self._chat, author.label, task.key)
         prepare(task.messages, task.memory, pins=task.pins)  # while there is time
         proposal = self._answers.get(*key) or author.write(task, log.calls)
-        verdict = judge(
-            proposal.lines, task.messages, task.memory, pins=task.pins, cap=2 * task.cap, prompts=prompts()
-        )
+        verdict = judge(proposal.lines, task.messages, task.memory, pins=task.pins, cap=2 * task.cap, prompts=prompts())
         log.verdicts.append(_told(verdict, author, task))
         if not verdict.ok:
             if log.calls and log.calls[-1].outcome == "ok":
@@ -242,17 +240,13 @@ class Writer:
             proposal = replace(proposal, narrative=None)
         return proposal, tuple(_signed(verdict.lines, task, proposal.model or FUNCTION))
 
-    def _shorter(
-        self, author: Author, task: Task, lines: Sequence[Line], policy: Policy, log: Log
-    ) -> Sequence[Line]:
+    def _shorter(self, author: Author, task: Task, lines: Sequence[Line], policy: Policy, log: Log) -> Sequence[Line]:
         """A chain's second pass where a summary is over its cap; elsewhere the least durable lines give way."""
         tokens = count(render(lines))
         if not policy.max_depth or tokens <= task.cap:
             return ()
         if task.depth + 1 < policy.max_depth:
-            known = tuple(
-                replace(line, id=f"0.{at}", tokens=line_tokens(line.shown)) for at, line in enumerate(lines)
-            )
+            known = tuple(replace(line, id=f"0.{at}", tokens=line_tokens(line.shown)) for at, line in enumerate(lines))
             again = replace(task, memory=known, messages=(), depth=task.depth + 1, tokens=0)
             _, shorter = self._ask(author, again, log)
             tokens = count(render(shorter))
@@ -301,9 +295,7 @@ def _sound(narrative: str, task: Task) -> bool:
     """Whether a record's prose may be kept: it says nothing that its sources do not."""
     sentences = [part.strip() for part in narrative.replace("? ", ". ").split(". ") if part.strip()]
     lines = [Line("", "facts", sentence, ()) for sentence in sentences]
-    verdict = judge(
-        lines, task.messages, task.memory, pins=task.pins, cap=10 * task.cap, prompts=prompts()
-    )
+    verdict = judge(lines, task.messages, task.memory, pins=task.pins, cap=10 * task.cap, prompts=prompts())
     return verdict.ok and not any(finding.action in ("dropped", "rejected") for finding in verdict.findings)
 
 

@@ -1,4 +1,4 @@
-"""`infold verify`."""
+"""`infold verify`, `infold trace` and `infold rebuild`."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.text import Text
 
-from infold.cli.options import DatabaseUrl, Json, SettingsFile, opened
-from infold.cli.output import console, print_json
+from infold.cli.options import ChatName, DatabaseUrl, Json, OfTenant, SettingsFile, existing, opened
+from infold.cli.output import console, day, moment, print_json, working
 
 if TYPE_CHECKING:
     from infold.memory import Memory
@@ -49,3 +49,44 @@ def _repair(memory: Memory) -> None:
         for chat in map(own.find, names):
             if chat is not None:
                 chat.repair()
+
+
+def trace(
+    chat: ChatName,
+    line: Annotated[
+        str, typer.Argument(help="Id of a line or a fact; infold summary and infold facts show them with --json.")
+    ],
+    tenant: OfTenant = "",
+    database: DatabaseUrl = None,
+    config: SettingsFile = None,
+    as_json: Json = False,
+) -> None:
+    """Show the messages that a line of memory rests on: who said what when, and the hash of each."""
+    with opened(database, config, tenant=tenant) as memory:
+        found = existing(memory, chat).trace(line)
+    if as_json:
+        print_json([{**asdict(one), "said_at": moment(one.said_at)} for one in found])
+        return
+    for one in found:
+        words = Text("its words were removed", "yellow") if one.removed else Text(one.quote)
+        console.print(Text.assemble((f"{one.seq}  {one.said_by}, {day(one.said_at)}: ", "bold"), words))
+        console.print(Text(f"   message {one.id}, sha256 {one.sha256}", "dim"))
+
+
+def rebuild(
+    chat: ChatName,
+    force: Annotated[
+        bool, typer.Option("--force", help="Also where messages were removed or a model wrote memory.")
+    ] = False,
+    tenant: OfTenant = "",
+    database: DatabaseUrl = None,
+    config: SettingsFile = None,
+    as_json: Json = False,
+) -> None:
+    """Write the lines of a chat anew from its messages, without a model: what an earlier version wrote becomes quotations."""
+    with opened(database, config, tenant=tenant) as memory, working("reading every message …"):
+        folds = existing(memory, chat).rebuild(force=force)
+    if as_json:
+        print_json({"folds": folds})
+    else:
+        console.print(f"{folds} folds were made again" if folds else "nothing is folded yet")

@@ -17,7 +17,9 @@ from infold.messages import canonical_json
 P = bindparam
 
 _insert_pin = inserting(pins)
-_pins = Query(select(pins.c.id, pins.c.text, pins.c.tokens, pins.c.created_at).where(pins.c.chat == P("of")).order_by(pins.c.key))
+_pins = Query(
+    select(pins.c.id, pins.c.text, pins.c.tokens, pins.c.created_at).where(pins.c.chat == P("of")).order_by(pins.c.key)
+)
 _delete_pin = Query(delete(pins).where(pins.c.chat == P("of"), pins.c.id == P("id")))
 _insert_event = inserting(events)
 _events = Query(
@@ -33,7 +35,19 @@ def insert_pin(connection: Connection, key: int, id: str, text: str, tokens: int
 
 def all_pins(connection: Connection, key: int) -> tuple[Line, ...]:
     return tuple(
-        Line(id, PINNED, text, (), PINNED, tokens=tokens, quote=text, role="user", said_by="user", said_at=at, author=PERSON)
+        Line(
+            id,
+            PINNED,
+            text,
+            (),
+            PINNED,
+            tokens=tokens,
+            quote=text,
+            role="user",
+            said_by="user",
+            said_at=at,
+            author=PERSON,
+        )
         for id, text, tokens, at in _pins(connection, of=key)
     )
 

@@ -79,7 +79,9 @@ def _read(rows: Iterable[Sequence[Any]]) -> tuple[list[Line], list[Damaged]]:
         line = line_rows.read(evidence, (seq,), seal)
         if line is None:
             damaged.append((chat, seq))
-            log.warning("table stated, row %s of chat %s is damaged; it is left out until its message is read again", key, chat)
+            log.warning(
+                "table stated, row %s of chat %s is damaged; it is left out until its message is read again", key, chat
+            )
         else:
             found.append(replace(line, id=_id(chat, line), chat=chat))
     return found, damaged

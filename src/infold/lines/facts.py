@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from infold.lines.line import CONFLICTING, CURRENT, SUPERSEDED, Line
+from infold.lines.line import CONFLICTING, CURRENT, SUPERSEDED, Line, is_standing
 from infold.lines.merging import said_of
-from infold.quoting.replacing import Effect, Index, effects
+from infold.quoting import replacing
 
 
 class Facts(tuple[Line, ...]):
@@ -26,36 +26,42 @@ class Facts(tuple[Line, ...]):
 
 
 def resolve(lines: Iterable[Line]) -> list[Line]:
-    """Lines in the order they were said, each with what became of it: it holds, another one took its place, or it contradicts
-    another one. What is only said again is one line with all its sources."""
-    found: dict[str, Line] = {}
-    index, ids = Index(), dict[int, str]()
-    for line in lines:
-        line = replace(line, status=CURRENT, valid_to=None, superseded_by=None, conflicts_with=())
-        repeated = False
-        for at, effect in effects(said_of(line), index):
-            old = found[ids[at]]
-            if effect is Effect.REPEATS:
-                sources = old.sources if old.chat != line.chat else tuple(sorted({*old.sources, *line.sources}))
-                found[old.id] = replace(old, sources=sources)
-                repeated = True
-                break
-            if effect is Effect.CONFLICTS:
-                found[old.id] = replace(old, status=CONFLICTING, conflicts_with=(*old.conflicts_with, line.id))
-                line = replace(line, status=CONFLICTING, conflicts_with=(*line.conflicts_with, old.id))
-                continue
-            found[old.id] = replace(old, status=SUPERSEDED, valid_to=line.said_at, superseded_by=line.id, conflicts_with=())
-            index.remove(at)
-            for rival in old.conflicts_with:  # settled for those it contradicted, too
-                _settle(found, rival, old.id)
-        if not repeated:
-            found[line.id] = line
-            ids[index.add(said_of(line))] = line.id
-    return list(found.values())
+    """The facts among what was stated, in the order it was said, each with what became of it: it holds, another one took its
+    place, or it contradicts another one. What is only said again is one fact with all its sources."""
+    every = list(lines)
+    found = replacing.resolve(map(said_of, every))
+    facts = {at: replace(line, status=CURRENT) for at, line in enumerate(every) if lasts(line)}
+    for at, by in sorted(found.gone.items(), key=lambda one: (one[1], one[0])):
+        if at in facts:
+            facts[at] = replace(
+                facts[at], status=SUPERSEDED, valid_to=every[by].said_at, superseded_by=every[by].id
+            )
+            if at in found.replaced and by not in facts:  # the new value holds as the old one did
+                facts[by] = replace(every[by], status=CURRENT, standing=max(every[by].standing, every[at].standing))
+    for one, other in found.conflicts:
+        if one in facts and other in facts:
+            for here, there in ((one, other), (other, one)):
+                rivals = (*facts[here].conflicts_with, every[there].id)
+                facts[here] = replace(facts[here], status=CONFLICTING, conflicts_with=rivals)
+    for at, first in found.repeats.items():
+        if at in facts and first in facts and at not in found.gone and facts[first].chat == every[at].chat:
+            sources = tuple(sorted({*facts[first].sources, *every[at].sources}))
+            facts[first] = replace(facts[first], sources=sources)
+        if first in facts and first not in found.gone:
+            facts.pop(at, None)
+    return [facts[at] for at in sorted(facts)]
 
 
-def _settle(found: dict[str, Line], rival: str, gone: str) -> None:
-    line = found[rival]
-    left = tuple(id for id in line.conflicts_with if id != gone)
-    status = CURRENT if line.status == CONFLICTING and not left else line.status
-    found[rival] = replace(line, conflicts_with=left, status=status)
+def lasts(line: Line) -> bool:
+    """Whether a line is a fact: a user's own words that hold, or say what they want or owe; or what a model wrote of them."""
+    if line.rewrites or not line.places:
+        return True
+    return line.own and (is_standing(line.kind, line.standing) or line.kind in ("goal", "open"))
+
+
+def notable(line: Line) -> bool:
+    """Whether a line is worth noting beside memory: a fact, or a word of change that may overrule one."""
+    if lasts(line):
+        return True
+    said = said_of(line)
+    return line.own and (said.changed or said.brief or bool(said.taken))

@@ -85,6 +85,11 @@ class Line:
         return self.author == QUOTATION
 
     @property
+    def words(self) -> str:
+        """What it says, without what stands beside somebody's words."""
+        return self.quote or self.text
+
+    @property
     def shown(self) -> str:
         """Its text as memory shows it: with the speaker, where that is not simply the user."""
         if not self.quoted or self.said_by in ("", "user"):

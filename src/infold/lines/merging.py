@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -23,7 +24,6 @@ from infold.lines.line import (
 )  # fmt: skip
 from infold.lines.rendering import block_tokens, heading_tokens, render
 from infold.quoting.choosing import choose, stems
-from infold.quoting.dates import undated
 from infold.quoting.health import is_vital
 from infold.quoting.replacing import Effect, Index, effects
 from infold.quoting.saying import Said
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
 LEAST = 45
 """Worth below which a sentence is hardly ever worth a line."""
+_RESERVE = 2
 _ANY = 10_000_000  # tokens: no cap
 
 
@@ -52,16 +53,26 @@ def fold_quotations(memory: Sequence[Line], found: Sequence[Candidate], policy: 
     """Memory with the quotations of some messages: the latest word holds, and the best of them stay."""
     draft = _Draft(memory, fold, policy)
     meeting = _Meeting(draft)
-    for candidate in _telling(found):
-        meeting.take(candidate)
+    room = policy.facts_cap + (policy.leaf_cap or policy.summary_cap)
+    short = {id(one) for one in shortlist(found, room)}
+    for candidate in found:
+        if id(candidate) in short or candidate.role == "user":  # whose word may change what memory holds
+            meeting.take(candidate)
     return draft.finished(memory)
 
 
-def _telling(found: Sequence[Candidate]) -> list[Candidate]:
-    """Candidates that say something; of messages that hardly do, the best one."""
+def shortlist(found: Sequence[Candidate], room: int) -> list[Candidate]:
+    """The candidates that may become lines within a room of tokens, with a reserve, in their order; of messages that hardly say
+    anything, the best one."""
     telling = [one for one in found if one.worth >= LEAST]
-    best = max(found, key=lambda one: (one.worth, one.places), default=None)
-    return telling or ([best] if best else [])
+    if not telling:
+        return sorted(found, key=lambda one: (-one.worth, one.places))[:1]
+    return [telling[at] for at in choose(telling, [_about(one) for one in telling], _RESERVE * room)]
+
+
+def _about(candidate: Candidate) -> int:
+    """Tokens of a line, roughly."""
+    return 6 + len(candidate.words) // (4 if candidate.words.isascii() else 2)
 
 
 def fold_text(
@@ -121,7 +132,7 @@ def rebuild(memory: Sequence[Line], leaves: Sequence[Line], policy: Policy, fold
 def quotation(candidate: Candidate) -> Line:
     """A candidate as a line."""
     line = Line(
-        "", section_of(candidate.kind), candidate.text, candidate.sources, kind=candidate.kind, quote=undated(candidate.text),
+        "", section_of(candidate.kind), candidate.text, candidate.sources, kind=candidate.kind, quote=candidate.words,
         places=candidate.places, role=candidate.role, said_by=candidate.said_by, said_at=candidate.said_at, author=QUOTATION,
         worth=candidate.worth, standing=candidate.standing,
     )  # fmt: skip
@@ -236,7 +247,9 @@ class _Draft:
 
 def _overlap(one: Line, other: Line) -> bool:
     """Whether two quotations have words of a message in common."""
-    return any(a.seq == b.seq and a.start < b.end and b.start < a.end for a in one.places[-1:] for b in other.places[-1:])
+    return any(
+        a.seq == b.seq and a.start < b.end and b.start < a.end for a in one.places[-1:] for b in other.places[-1:]
+    )
 
 
 def _best(group: Sequence[Line], cap: int) -> set[str]:
@@ -295,6 +308,9 @@ class _Meeting:
             self._repeat(same, line)
             return
         worth, standing = line.worth, line.standing
+        same = draft.texts.get(normal(line.text))
+        if same is not None and draft.lines[same].said_by == line.said_by:  # said before in the same words
+            return
         for at, effect in effects(said_of(line), self.index):
             old = draft.lines[self.at[at]]
             if effect is Effect.CONFLICTS:
@@ -312,4 +328,7 @@ class _Meeting:
 
 def said_of(line: Line) -> Said:
     """A line as it is compared with others."""
-    return Said.of(line.text, line.role or "user", line.said_by, newest([line]), line.said_at, line.kind, line.chat)
+    return _said(line.text, line.role or "user", line.said_by, newest([line]), line.said_at, line.kind, line.chat)
+
+
+_said = functools.lru_cache(maxsize=8192)(Said.of)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 
 from infold.lines.line import LIKELY, MOST, STANDING, SURE, Place
+from infold.quoting import dates, kinds
 
 __all__ = ["LIKELY", "MOST", "STANDING", "SURE", "Candidate", "Place"]
 
@@ -13,8 +15,8 @@ __all__ = ["LIKELY", "MOST", "STANDING", "SURE", "Candidate", "Place"]
 class Candidate:
     """Words of one message, or of a question and its answer, with what they are worth."""
 
-    text: str
-    """The words at its places, in order, white space folded; "…" where they were cut, dates meant in parentheses."""
+    words: str
+    """The words at its places, in order, white space folded; "…" where they were cut."""
     places: tuple[Place, ...]
     """In reading order; the last one is in the message that was read."""
     role: str
@@ -23,12 +25,20 @@ class Candidate:
     """The speaker's name, or the role where there is none."""
     said_at: int
     """Milliseconds since 1970; 0 where it is not known."""
-    kind: str
-    """As outright words name it, else "fact"."""
     worth: int = 0
     """0 to MOST: how much a careful reader would want it known."""
     standing: int = 0
     """0 to MOST: how sure it is to hold until it is taken back."""
+
+    @property
+    def text(self) -> str:
+        """Its words, with the days that relative dates meant in parentheses."""
+        return _dated(self.words, self.said_at)
+
+    @property
+    def kind(self) -> str:
+        """As outright words name it, else "fact"."""
+        return _kind_of(self.words, self.role)
 
     @property
     def seq(self) -> int:
@@ -39,3 +49,7 @@ class Candidate:
     def sources(self) -> tuple[int, ...]:
         """Positions of the messages it cites."""
         return tuple(sorted({place.seq for place in self.places}))
+
+
+_dated = functools.lru_cache(maxsize=4096)(dates.dated)
+_kind_of = functools.lru_cache(maxsize=4096)(kinds.kind_of)

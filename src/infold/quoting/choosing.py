@@ -60,7 +60,7 @@ class Quoted(Protocol):
     """A candidate, or a line that was one."""
 
     @property
-    def text(self) -> str: ...
+    def words(self) -> str: ...
     @property
     def places(self) -> tuple[Place, ...]: ...
     @property
@@ -75,7 +75,7 @@ def choose(lines: Sequence[Quoted], tokens: Sequence[int], cap: int, shown: Iter
     `tokens` says what each line costs; `shown` are stems (see `stems`) of what stands beside these lines anyway. Lines that
     were kept earlier compete again: a line's rank does not depend on the lines beside it, only its novelty does.
     """
-    about = [sorted(stems(line.text)) for line in lines]
+    about = [sorted(stems(line.words)) for line in lines]
     often = Counter(word for words in about for word in words)
     weight = {word: (len(lines) * 4 // count + 4).bit_length() for word, count in often.items()}
     known = set(shown)

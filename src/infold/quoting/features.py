@@ -14,7 +14,9 @@ _CODE = re.compile(r"\b(?=\w*\d)(?=\w*[A-Z])[A-Z0-9]{2,}(?:-[A-Z0-9]+)*\b|#\d+")
 _MONEY = re.compile(r"[€$£¥]|\b(?:EUR|USD|GBP|CHF|R\$)\b|[元块]")
 _CLOCK = re.compile(r"\b\d{1,2}(?:[:.h]\d\d|\s?(?:am|pm|Uhr|h)\b)|\d点")
 _UNIT = re.compile(r"\d\s?(?:kg|km|cm|mm|m²|qm|ml|mg|g|l|m|%|GB|MB|min|weeks?|days?|hours?|people|nights?)\b")
-_FILE = re.compile(r"[\w-]+\.(?:py|md|csv|pdf|json|toml|yml|yaml|ts|js|tsx|sql|txt|xlsx|docx|png|jpg|sh)\b|\w+/\w+/|https?://|\w@\w")
+_FILE = re.compile(
+    r"[\w-]+\.(?:py|md|csv|pdf|json|toml|yml|yaml|ts|js|tsx|sql|txt|xlsx|docx|png|jpg|sh)\b|\w+/\w+/|https?://|\w@\w"
+)
 _CAPITAL = re.compile(r"(?<=[^\s.!?:–\-\"'(*])\s+[A-ZÀ-Þ][\w'-]+")
 _ASKS = re.compile(r"[?？]\W*$")
 _CLAUSE = re.compile(r"[,;:，；：、–—(]")

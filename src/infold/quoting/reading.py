@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from infold.messages import Message
-from infold.quoting import dates, kinds
 from infold.quoting.candidate import Candidate, Place
 from infold.quoting.features import NOTHING, Seen, Setting, features, seen
 from infold.quoting.fields import fields
@@ -48,12 +47,11 @@ def read_with(model: Model, message: Message, before: Sequence[Message]) -> tupl
         worth, standing = model.scores(features(draft.words, draft.setting))
         found.append(
             Candidate(
-                dates.dated(draft.text, message.created_at),
+                draft.text,
                 draft.places,
                 message.role,
                 message.name or message.role,
                 message.created_at,
-                kinds.kind_of(draft.text, message.role),
                 worth,
                 standing if message.role == "user" else 0,
             )
@@ -164,7 +162,13 @@ def _speaker(message: Message, before: Sequence[Message]) -> str:
     if not before:
         return ""
     last = before[-1]
-    return "same" if (last.role, last.name) == (message.role, message.name) else "other" if last.role == "user" else last.role
+    return (
+        "same"
+        if (last.role, last.name) == (message.role, message.name)
+        else "other"
+        if last.role == "user"
+        else last.role
+    )
 
 
 def _question(message: Message, before: Sequence[Message]) -> tuple[Seen, tuple[str, Place] | None]:

@@ -5,17 +5,35 @@ other back outright. Where that is not sure both stay: nothing here ever says th
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from enum import Enum
+from itertools import islice
 
-from infold.quoting.saying import DOING, DROP, ENDED, FREE, SWAP, Said, Slot, Taken, stem
+from infold.quoting.alike import (
+    CHOOSE,
+    KIN,
+    LIVES,
+    SINGLE,
+    but_for_one,
+    chooses,
+    differ,
+    gives_name,
+    meant,
+    near_in_size,
+    of_oneself,
+    one_owner,
+    restates,
+)
+from infold.quoting.closing import BOOKED, BOOKS, answers, asks, done, finished, ready
+from infold.quoting.saying import DOING, DROP, ENDED, SWAP, Said, Slot
 
-NEAR = 4
-"""Messages back that "make that 700" may mean among several."""
 _REST = 8
 """Telling words of an earlier line that may be lost with what is replaced."""
+_BESIDE = 2
+"""Telling words of its other sentences that may be lost with it."""
+_COMMON = 60
+"""Lines that a word may stand in and still tell which are meant."""
 _MOST = 400
 """Lines that are looked at for one word: a word of more lines tells nothing."""
 
@@ -30,43 +48,6 @@ class Effect(Enum):
 
 
 _ORDER = {effect: at for at, effect in enumerate(Effect)}
-_SINGLE = frozenset(["live", "age"]) | frozenset(
-    stem(word)
-    for word in """deadline budget address phone number name e-mail email job employer birthday age limit cap ceiling maximum minimum price rent salary
-    favourite favorite due password pin weight height frist abgabetermin adresse telefonnummer miete gehalt geburtstag name obergrenze lieblingsfarbe
-    échéance délai loyer prénom anniversaire plazo presupuesto dirección alquiler cumpleaños prazo orçamento endereço aluguel aniversário live work
-    预算 截止 地址 电话""".split()
-)
-"""Things that have one value at a time: another value replaces it with no word of change."""
-_KIN = {
-    stem(word): at
-    for at, group in enumerate(
-        """postgresql postgres sqlite mysql mariadb mongodb oracle|aws azure gcp|python java rust go kotlin ruby php c++|react vue svelte angular|
-        jenkins gitlab circleci|train bus car plane ferry bike zug bus auto flugzeug|hotel hostel apartment|coffee tea kaffee tee|
-        tabs spaces|pytest unittest|slack teams discord zoom|arq celery procrastinate|docker podman|npm yarn pnpm|uv pip poetry""".split("|")
-    )
-    for word in group.split()
-}
-"""Things of which people choose one: which group each is of."""
-_CHOOSE = frozenset(stem(word) for word in "use take book choose pick buy order prefer try want nehmen buchen prendre usar tomar".split())
-_OPEN = re.compile(
-    r"\b(?:i['’]ll|i will|i (?:still )?(?:need|have|must|want)|need to|must|to ?do|remind me|don['’]t forget|remember to|please|can you|could you|will|still (?:to|have|need)|"
-    r"going to|muss|müssen|nicht vergessen|il faut|je dois|n['’]oublie|tengo que|hay que|preciso|tenho que)\b|要|得",
-    re.IGNORECASE,
-)
-_AGAIN = re.compile(r"\b(?:every|each|always|never|daily|weekly|monthly|yearly|jede[nrsm]?|immer|chaque|toujours|cada|siempre|sempre|once a|whenever)\b", re.IGNORECASE)
-_TODO = frozenset(stem(word) for word in "need remind remember forget todo do still want must muss müssen nicht vergessen have faut dois tengo hay preciso tenho later".split())
-_REPORTS = re.compile(
-    r"\b(?:\w{2,}ed|bought|paid|sent|wrote|written|built|told|sold|rang|done|gekauft|gebucht|bezahlt|geschickt|geschrieben|bestellt|angerufen|acheté|réservé|payé|envoyé|appelé|"
-    r"comprado|compr[eé]i?|reservado|reserv[eé]i?|pag(?:ado|ué|uei|o)|envi(?:ado|é|ei)|liguei|llamado|llamé)\b|了", re.IGNORECASE
-)  # fmt: skip
-_NOT_YET = re.compile(r"\b(?:will|['’]ll|to be|need|needs|must|should|going to|please|can you|could you|not|yet|want|wants|plan|almost|nearly|unless|until)\b|n['’]t\b", re.IGNORECASE)
-_READY = re.compile(r"\b(?:is|are|all|s) (?:done|finished|ready|sorted|live|fertig|erledigt|terminé|fait|hecho|listo|feito|pronto)\b", re.IGNORECASE)
-_ASKS = re.compile(r"^\W*(?:(?:and|so|but) )?(which|what|where|when|how much|how many|who|welche[rs]?|wann|wo|quel(?:le)?s?|quand|où|cuál|cuándo|dónde|qual|quando|onde)\b", re.IGNORECASE)
-_SORTS_ASKED = {"when": ("date", "day", "clock"), "wann": ("date", "day", "clock"), "quand": ("date", "day", "clock"), "cuándo": ("date", "day", "clock"),
-                "quando": ("date", "day", "clock"), "how much": ("money", "number"), "how many": ("number",)}  # fmt: skip
-_BOOKED = frozenset(stem(word) for word in "hotel flight restaurant room table train airline campsite hostel venue".split())
-_BOOKS = frozenset(stem(word) for word in "book reserve".split())
 
 
 @dataclass(slots=True)
@@ -119,30 +100,39 @@ def _keys(said: Said) -> Iterator[object]:
         yield ("valued",)
     if said.slot is not None:
         yield ("slot", said.slot.of)
-        for word in said.slot.of:
-            yield ("of", word)
-    if _ASKS.match(said.text) and not said.sure:
-        yield ("asks",)
+    if asks(said):
+        for word in said.core:
+            yield ("asks", word)
 
 
 def effects(new: Said, known: Index) -> list[tuple[int, Effect]]:
     """What a line does to earlier ones: their numbers, ascending, each with one effect."""
     found: dict[int, Effect] = {}
-    ways = [_repeats(new, known)]
-    if new.sure:
-        ways += [_same_slot(new, known), _taken_back(new, known), _closes(new, known), _reverses(new, known)]
-        if new.changed:
-            ways += [_same_words(new, known), _other_choice(new, known)]
-        if new.brief:
-            ways.append(_brief(new, known))
-    for way in ways:
-        for at, effect in way:
-            old = known.lines[at]
-            if not _before(old, new) or not _may(new, old, effect) or (effect is Effect.REPLACES and _says_more(new, old)):
-                continue
+    for one in (*new.parts, new) if new.parts else (new,):
+        for at, effect in _hits(one, known):
             if at not in found or _ORDER[effect] < _ORDER[found[at]]:
                 found[at] = effect
     return sorted(found.items())
+
+
+def _hits(new: Said, known: Index) -> Iterator[tuple[int, Effect]]:
+    """What a sentence does to earlier lines; of a line of several only whether it repeats one."""
+    ways = [_repeats(new, known)]
+    if new.sure and not new.parts:
+        ways += [_same_slot(new, known), _taken_back(new, known), _closes(new, known), _reverses(new, known)]
+        if new.changed:
+            ways += [_same_words(new, known), _other_choice(new, known)]
+        if new.brief or (new.changed and not new.core):
+            ways.append(_brief(new, known))
+    for way in ways:
+        for at, effect in way:
+            if _counts(new, known.lines[at], effect):
+                yield at, effect
+
+
+def _counts(new: Said, old: Said, effect: Effect) -> bool:
+    """Whether a line may have this effect on that one."""
+    return _before(old, new) and _may(new, old, effect) and not (effect is Effect.REPLACES and _says_more(new, old))
 
 
 def _before(old: Said, new: Said) -> bool:
@@ -154,7 +144,10 @@ def _before(old: Said, new: Said) -> bool:
 
 def _says_more(new: Said, old: Said) -> bool:
     """Whether an earlier line says other things beside what the new one changes: only whole lines go, so it stays."""
-    return len(old.core - new.core) > _REST
+    if not old.parts:
+        return len(old.core - new.core) > _REST
+    nearest = max(old.parts, key=lambda part: (len(part.core & new.core), bool(differ(new, part))))
+    return len(old.core - new.core - nearest.core) > _BESIDE
 
 
 def _may(new: Said, old: Said, effect: Effect) -> bool:
@@ -166,13 +159,8 @@ def _may(new: Said, old: Said, effect: Effect) -> bool:
             return new.role == "assistant" and old.kind not in ("rule", "constraint", "preference", "who")
         return effect is Effect.REPLACES and old.role == new.role
     if old.role == "user" and old.said_by != new.said_by:
-        return not (_own(old) or _own(new))
+        return not (of_oneself(old) or of_oneself(new))
     return effect is not Effect.CONFLICTS
-
-
-def _own(said: Said) -> bool:
-    """Whether people say something of themselves, where nobody else's word counts."""
-    return said.mine or (said.slot is not None and said.slot.owner == "me")
 
 
 def _repeats(new: Said, known: Index) -> Iterator[tuple[int, Effect]]:
@@ -180,20 +168,8 @@ def _repeats(new: Said, known: Index) -> Iterator[tuple[int, Effect]]:
     if new.core or new.values:
         for at in known.having(("same", new.core, new.values, new.denies)):
             old = known.lines[at]
-            if old.sure == new.sure and (old.said_by == new.said_by or old.role != new.role or not _own(old)):
+            if old.sure == new.sure and (old.said_by == new.said_by or old.role != new.role or not of_oneself(old)):
                 yield at, Effect.REPEATS
-
-
-def _differ(new: Said, old: Said) -> bool | None:
-    """Whether two lines give other values of one sort; None where they have no sort in common."""
-    mine, theirs = {sort for sort, _ in new.values}, {sort for sort, _ in old.values}
-    common = sorted(mine & theirs)
-    if common:
-        return any(new.given(sort) != old.given(sort) for sort in common)
-    times = {"date", "day", "clock"}
-    if mine and theirs and ("number" in mine or "number" in theirs) and not (mine | theirs) & times:
-        return {value for _, value in new.values} != {value for _, value in old.values}
-    return None
 
 
 def _same_slot(new: Said, known: Index) -> Iterator[tuple[int, Effect]]:
@@ -201,50 +177,31 @@ def _same_slot(new: Said, known: Index) -> Iterator[tuple[int, Effect]]:
     slot = new.slot
     if slot is None:
         return
-    exact = [at for at in known.having(("slot", slot.of)) if _one_owner(new, slot, known.lines[at])]
+    exact = [at for at in known.having(("slot", slot.of)) if one_owner(new, slot, known.lines[at])]
     for at in exact:
         old = known.lines[at]
-        if old.slot is None or not old.sure or (old.slot.where != slot.where and not (new.changed and not slot.where and len(exact) == 1)):
+        if old.slot is None or not old.sure:
             continue
         yield from ((at, effect) for effect in _against(new, slot, old, old.slot))
-    if not exact and new.changed and new.values:
-        wider = {at for word in sorted(slot.of) for at in known.having(("of", word))}
-        near = [at for at in sorted(wider) if _fits(new, slot, known.lines[at])]
-        if len(near) == 1 and _differ(new, known.lines[near[0]]):
-            yield near[0], Effect.REPLACES
-
-
-def _one_owner(new: Said, slot: Slot, old: Said) -> bool:
-    """Whether two lines of the same name can mean the same person's thing."""
-    if old.slot is None or (old.denies != new.denies and not new.changed):
-        return False
-    if slot.owner == old.slot.owner:
-        return slot.owner == "" or new.said_by == old.said_by or new.role != old.role
-    return new.said_by == old.said_by
-
-
-def _fits(new: Said, slot: Slot, old: Said) -> bool:
-    """Whether the name of one thing is part of the other's, and both have one value of a sort."""
-    if old.slot is None or not old.sure or not (old.slot.of < slot.of or slot.of < old.slot.of) or not _one_owner(new, slot, old):
-        return False
-    return _differ(new, old) is not None and bool((slot.of & old.slot.of) & _SINGLE or slot.of < old.slot.of)
 
 
 def _against(new: Said, slot: Slot, old: Said, other: Slot) -> Iterator[Effect]:
     """What a line does to one that speaks of the same thing."""
-    differ = _differ(new, old)
-    single = bool(slot.of & _SINGLE)
-    if differ is None:
-        if not single or new.values or old.values or not slot.gives or not other.gives:
-            if not (single and slot.gives and other.gives and "address" in slot.of):
-                return
-        differ = slot.gives.split()[0] != other.gives.split()[0]
-    if not differ:
+    other_value = differ(new, old)
+    single = bool(slot.of & SINGLE)
+    if other_value is None:
+        named = single or (new.changed and gives_name(new, slot) and gives_name(old, other))
+        words = bool(slot.of & LIVES) or (named and not new.values and not old.values)
+        if not slot.gives or not other.gives or not (words or "address" in slot.of):
+            return
+        mine, theirs = f"{slot.gives} ", f"{other.gives} "
+        other_value = not mine.startswith(theirs) and not theirs.startswith(mine)
+    if not other_value:
         if set(old.values) <= set(new.values) and (new.values or slot.gives == other.gives):
             yield Effect.REPEATS
     elif new.role == old.role == "user" and new.said_by != old.said_by and not new.changed:
         yield Effect.CONFLICTS
-    elif new.changed or (single and (new.chat != old.chat or new.seq != old.seq)):
+    elif new.changed or (single and new.role == "user" and not new.beside(old)):
         yield Effect.REPLACES
 
 
@@ -255,7 +212,7 @@ def _taken_back(new: Said, known: Index) -> Iterator[tuple[int, Effect]]:
             near = known.having_all(taken.words)
         else:
             near = sorted({at for value in taken.values for at in known.having(("value", value[1]))})
-        fit = [at for at in near if _meant(new, taken, known.lines[at])]
+        fit = [at for at in near if meant(new, taken, known.lines[at])]
         sure = [at for at in fit if taken.words and 2 * len(taken.words) >= len(known.lines[at].core)]
         effect = Effect.CLOSES if taken.how == DROP and taken.alone else Effect.REPLACES
         if (taken.how == ENDED and sure) or (taken.how == SWAP and sure):
@@ -266,85 +223,40 @@ def _taken_back(new: Said, known: Index) -> Iterator[tuple[int, Effect]]:
                 yield own[0], effect
 
 
-def _meant(new: Said, taken: Taken, old: Said) -> bool:
-    """Whether a line is one that is taken back."""
-    if (old.taken and any(other.words & taken.words for other in old.taken)) or (old.chat, old.seq) == (new.chat, new.seq):
-        return False
-    if any(value not in [one for _, one in old.values] for _, value in taken.values):
-        return False
-    size, rest = len(taken.words), new.core - taken.words
-    if taken.how == ENDED:
-        if old.denies or not old.sure or old.role != "user" or (old.mine != new.mine and len(old.core - taken.words) > 1):
-            return False
-        return size > 1 or (size == 1 and len(old.core) <= 3 and old.mine == new.mine)
-    if taken.how == DROP:
-        return 8 * size >= len(old.core)
-    if taken.how == FREE:
-        return old.sure and _own_day(new, old)
-    if not old.sure or old.denies:
-        return False
-    if not taken.words:
-        return bool(new.core & old.core)
-    return 2 * size >= len(old.core) or bool(rest & old.core)
-
-
-def _own_day(new: Said, old: Said) -> bool:
-    """Whether a line says what its speaker does on a day of every week."""
-    return old.said_by == new.said_by and not old.given("date") and len(old.given("day")) == 1 and old.role == "user"
-
-
 def _same_words(new: Said, known: Index) -> Iterator[tuple[int, Effect]]:
     """Lines that give another value in the same words, where the new one says that something changed."""
     if not new.values or not new.core or new.past:
         return
     shared: dict[int, int] = {}
     for word in sorted(new.core):
-        for at in list(known.having(word))[-_MOST:]:
+        holders = known.having(word)
+        for at in holders if len(holders) <= _COMMON else ():
             shared[at] = shared.get(at, 0) + 1
-    fit = [at for at, words in sorted(shared.items()) if _restates(new, known.lines[at], words)]
+    fit = [at for at, words in sorted(shared.items()) if restates(new, known.lines[at], words)]
     if len(fit) == 1:
         yield fit[0], Effect.REPLACES
-
-
-def _restates(new: Said, old: Said, shared: int) -> bool:
-    """Whether a line gives another value in words of which so many are the same."""
-    if new.role != "user" or old.role != "user" or (old.chat, old.seq) == (new.chat, new.seq):
-        return False
-    if not old.sure or old.mine != new.mine or old.denies != new.denies or not _differ(new, old):
-        return False
-    small, large = sorted((len(new.core), len(old.core)))
-    if shared == small and large <= small + 1:
-        return True
-    typed = {sort for sort, _ in new.values if sort != "number" and old.given(sort)}
-    named = old.slot is not None and old.slot.of <= new.core
-    return bool(typed) and ((shared >= 2 and 2 * shared >= small) or named)
 
 
 def _other_choice(new: Said, known: Index) -> Iterator[tuple[int, Effect]]:
     """Lines that chose another thing of the same kind: "SQLite instead"."""
     gone = frozenset(word for taken in new.taken for word in taken.words)
-    chosen = [word for word in sorted(new.core - gone) if word in _KIN]
-    if len(chosen) == 1 and not new.denies:
-        others = [word for word, group in _KIN.items() if group == _KIN[chosen[0]] and word not in new.core]
-        rest = new.core - gone - _CHOOSE - {chosen[0]}
-        fit = sorted({at for word in others for at in known.having(word) if _chooses(known.lines[at], chosen[0], rest)})
+    chosen = [word for word in sorted(new.core - gone) if word in KIN]
+    if len(chosen) == 1 and not new.denies and (new.brief or gone or "switch" in new.core):
+        others = [word for word, group in KIN.items() if group == KIN[chosen[0]] and word != chosen[0]]
+        rest = new.core - gone - CHOOSE - {chosen[0]}
+        fit = sorted({at for word in others for at in known.having(word) if chooses(known.lines[at], chosen[0], rest)})
         if len(fit) == 1:
             yield fit[0], Effect.REPLACES
-    elif new.brief and not chosen and not new.values and len(new.core) <= 3:
-        for verb in sorted(new.core & _CHOOSE):
-            near = [at for at in list(known.having(verb))[-3:] if _near(new, known.lines[at]) and len(known.lines[at].core) <= 3]
-            if len(near) == 1:
-                yield near[0], Effect.REPLACES
-
-
-def _chooses(old: Said, chosen: str, rest: frozenset[str]) -> bool:
-    """Whether a line chose something else, for the same use."""
-    return old.sure and not old.denies and not old.past and chosen not in old.core and rest <= old.core and len(old.core) <= 4 + len(rest)
-
-
-def _near(new: Said, old: Said) -> bool:
-    """Whether a line stands in one of the messages right before."""
-    return old.chat == new.chat and 0 < new.seq - old.seq <= NEAR
+    elif 1 < len(new.core) <= 4:
+        near = {
+            at
+            for word in new.core
+            if new.brief or word in CHOOSE
+            for at in islice(reversed(known.having(word)), _COMMON)
+        }
+        fit = [at for at in sorted(near) if but_for_one(new, known.lines[at])]
+        if len(fit) == 1:
+            yield fit[0], Effect.REPLACES
 
 
 def _brief(new: Said, known: Index) -> Iterator[tuple[int, Effect]]:
@@ -355,23 +267,21 @@ def _brief(new: Said, known: Index) -> Iterator[tuple[int, Effect]]:
     sort = sorts.pop()
     keys = known.having(("valued",) if sort == "number" else ("sort", sort))
     fit = []
-    for at in reversed(keys):
+    for at in islice(reversed(keys), _MOST):
         old = known.lines[at]
-        if old.role == new.role and old.sure and not old.past and (old.chat, old.seq) != (new.chat, new.seq) and _before(old, new):
-            if new.core <= old.core and not set(new.values) & set(old.values) and (sort != "number" or _like(new, old)):
+        if not old.past and old.sure and old.role == new.role and not old.beside(new) and _before(old, new):  # noqa: SIM102
+            if (
+                new.core <= old.core
+                and not set(new.values) & set(old.values)
+                and (sort != "number" or near_in_size(new, old))
+            ):
                 fit.append(at)
         if len(fit) == 2:
             break
-    if len(fit) == 1 or (len(fit) == 2 and _near(new, known.lines[fit[0]]) and not _near(new, known.lines[fit[1]])):
+    if len(fit) == 1 or (
+        len(fit) == 2 and new.soon_after(known.lines[fit[0]]) and not new.soon_after(known.lines[fit[1]])
+    ):
         yield fit[0], Effect.REPLACES
-
-
-def _like(new: Said, old: Said) -> bool:
-    """Whether a bare number can stand for the only value of a line."""
-    if len(old.values) != 1 or not old.core or old.values[0][0] in ("date", "day", "clock"):
-        return False
-    mine, theirs = float(new.values[0][1]), float(old.values[0][1])
-    return theirs <= 5 * mine and mine <= 5 * theirs
 
 
 def _reverses(new: Said, known: Index) -> Iterator[tuple[int, Effect]]:
@@ -385,43 +295,17 @@ def _reverses(new: Said, known: Index) -> Iterator[tuple[int, Effect]]:
 
 def _closes(new: Said, known: Index) -> Iterator[tuple[int, Effect]]:
     """The one open line that is done or answered now."""
-    verbs = new.core & DOING
-    ready = _READY.search(new.text) is not None
-    if ((verbs and _REPORTS.search(new.text)) or ready) and not _NOT_YET.search(new.text):
-        near = sorted({at for word in (sorted(new.core) if ready else sorted(verbs)) for at in list(known.having(word))[-_MOST:]})
-        done = [at for at in near if _done(new, known.lines[at], ready)]
-        if len(done) == 1:
-            yield done[0], Effect.CLOSES
-    answered = [at for at in known.having(("asks",)) if _answers(new, known.lines[at])]
+    if finished(new):
+        words = new.core if ready(new) else new.core & DOING
+        near = sorted({at for word in words for at in islice(reversed(known.having(word)), _MOST)})
+        closed = [at for at in near if done(new, known.lines[at])]
+        if len(closed) == 1:
+            yield closed[0], Effect.CLOSES
+    words = new.core | BOOKED if new.core & BOOKS else new.core
+    asked = sorted({at for word in words for at in islice(reversed(known.having(("asks", word))), _MOST)})
+    answered = [at for at in asked if answers(new, known.lines[at])]
     if len(answered) == 1:
         yield answered[0], Effect.CLOSES
-
-
-def _done(new: Said, old: Said, ready: bool) -> bool:
-    """Whether a line reports what another one has still to be done."""
-    first = stem(old.text.split()[0].lower()) if old.text.split() else ""
-    if old.kind != "open" and not (_OPEN.search(old.text) or (first in DOING and first not in _REPORTS.findall(old.text))):
-        return False
-    if old.kind in ("rule", "preference", "who") or _AGAIN.search(old.text) or (old.chat, old.seq) == (new.chat, new.seq):
-        return False
-    if not ready and _REPORTS.search(old.text) and old.kind != "open":
-        return False
-    things, told = old.core - DOING - _TODO, new.core - DOING
-    shared = len(things & told) + len(set(old.values) & set(new.values))
-    return shared > 0 and (2 * shared > len(things) or shared > 2)
-
-
-def _answers(new: Said, old: Said) -> bool:
-    """Whether a line answers a question."""
-    asked = _ASKS.match(old.text)
-    if asked is None or not old.core or (old.chat, old.seq) == (new.chat, new.seq):
-        return False
-    sorts = _SORTS_ASKED.get(asked[1].lower())
-    if sorts is not None:
-        return old.core <= new.core and any(sort in sorts for sort, _ in new.values) and not _OPEN.search(new.text)
-    if new.core & _BOOKS and old.core & _BOOKED and len(old.core) <= 3 and len(new.core) >= 2:
-        return _REPORTS.search(new.text) is not None and not new.core & (_BOOKED - old.core)
-    return len(old.core) >= 2 and old.core < new.core and len(new.core) <= len(old.core) + 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -430,6 +314,8 @@ class Resolved:
 
     gone: dict[int, int]
     """A line that holds no longer, and the later one that says so."""
+    replaced: frozenset[int]
+    """Those of them whose place the later one has taken; the others are done, answered or taken back."""
     repeats: dict[int, int]
     """A line that says what an earlier one says, and that one."""
     conflicts: tuple[tuple[int, int], ...]
@@ -439,6 +325,7 @@ def resolve(lines: Iterable[Said]) -> Resolved:
     """Which of these lines hold, and what became of the others."""
     known = Index()
     gone: dict[int, int] = {}
+    replaced: set[int] = set()
     repeats: dict[int, int] = {}
     conflicts = []
     for said in lines:
@@ -448,8 +335,10 @@ def resolve(lines: Iterable[Said]) -> Resolved:
             if effect in (Effect.REPLACES, Effect.CLOSES):
                 known.remove(other)
                 gone[other] = at
+                replaced.update([other] if effect is Effect.REPLACES else ())
             elif effect is Effect.REPEATS:
                 repeats.setdefault(at, other)
             else:
                 conflicts.append((other, at))
-    return Resolved(gone, repeats, tuple(conflict for conflict in conflicts if not gone.keys() & set(conflict)))
+    left = tuple(conflict for conflict in conflicts if not gone.keys() & set(conflict))
+    return Resolved(gone, frozenset(replaced), repeats, left)

@@ -6,26 +6,29 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 
+NEAR = 4
+"""Messages back that "make that 700" may mean among several."""
 READ = 600
 """Characters of a line that are read."""
 
 _STOP = frozenset(
     """a an the this that these those i you he she it we they me him her us them my your his its our their mine is are am was were be been being do does
 did have has had will would shall can could to of in on at by for with from as and or but so if than then there here just only also too very not no don't
-doesn't didn't isn't aren't won't can't i'm i've i'll we're we've we'll you're it's that's let's lets please ok okay oh hi hey well yes yeah got noted
+doesn't didn't isn't aren't won't can't i'm i've i'll we're we've we'll i'd we'd you're they're he's she's there's what's they've it's that's let's lets please ok okay oh hi hey well yes yeah got noted
 before after until till during between over under more less other tomorrow today tonight yesterday what which when where who how why may let
-se te por pra até tem têm seu sua só entre porque quando como hay está están estão vai foi 
+se te por pra até tem têm seu sua só entre porque quando hay está están estão vai foi
+hmm hm ah aha haha lol btw sorry thanks ugh nah yep nope
 one thing idea plan rule option stuff part said say about all any some up out off over into each now new newest current updated instead actually correction
-make makes rather longer anymore again still better works work's become becomes go goes going get moved changed today really from's
-der die das den dem des ein eine einen einem einer und oder aber ist sind war ich du er sie es wir ihr mich mir mein meine meinen meiner meinem unser unsere
-zu im am auf für mit von bei um jetzt neu neue neuer neues neuen doch lieber statt stattdessen nicht mehr kein keine keinen bitte auch nur
+make makes rather longer anymore again still better works work's become becomes go goes going get moved changed today really change turns turned wieder finalement mach draus
+der die das den dem des ein eine einen einem einer und oder aber ist sind ich du er sie es wir ihr mich mir mein meine meinen meiner meinem unser unsere
+zu im am auf für mit von bei um jetzt neu neue neuer neues neuen doch lieber statt stattdessen nicht mehr kein keine keinen noch schon habe haben hab hat wird passt besser uhr uns bitte auch nur
 le la les un une des du de et ou mais est sont je tu il elle nous vous ils mon ma mes notre nos au aux en sur pour avec dans par à ne pas plus plutôt
-maintenant nouveau nouvelle nouvel j'ai c'est aussi désormais
-el los las una unos y o pero es son yo él mi mis tu su sus nuestro nuestra al del por para con sin que se me lo ya no ahora nuevo nueva mejor también vez
+maintenant nouveau nouvelle nouvel j'ai c'est aussi désormais mieux convient serait me
+el los las una unos y o pero es yo él mi mis tu su sus nuestro nuestra al del por para con que se me lo ya no ahora nuevo nueva mejor también vez
 os as um uma e ou mas é são eu meu minha nosso nossa do da dos das ao na nos num em com sem que não mais agora novo nova melhor também""".split()
 )
 _HAN = re.compile(r"[\u3400-\u9fff]+")
-_HAN_SMALL = re.compile(r"[我你他她它的了是在把就吧们和也都很这那请为到新]|现在|不再|改成|改为|换成")
+_HAN_SMALL = re.compile(r"[我你他她它的了是在把就吧们和也都很这那请为到新]|现在|不再|改成|改为|改用|换成|用")
 _WORD = re.compile(r"[^\W_]+(?:['’&-][^\W_]+)*[+#]*")
 _PAST = dict(
     pair.split("/")
@@ -65,30 +68,36 @@ _DAY = {
 }
 _SHORT = {"mon": "monday", "wed": "wednesday", "sat": "saturday", "sun": "sunday"}
 _months, _days = "|".join(sorted(_MONTH, key=len, reverse=True)), "|".join(sorted(_DAY, key=len, reverse=True))
+_COUNT = {
+    word: str(at) for at, word in enumerate("two three four five six seven eight nine ten eleven twelve".split(), 2)
+}
+_counts = "|".join(_COUNT)
 _N = r"\d{1,9}(?:[.,\u202f' ]\d{3}(?!\d)){0,3}(?:[.,]\d{1,2})?"
+_B, _E = r"(?<![^\W\u3400-\u9fff])", r"(?![^\W\u3400-\u9fff])"  # edges of a word, between Chinese letters too
 _VALUE = re.compile(
-    rf"(?P<date>\b\d{{4}}-\d\d-\d\d\b|\b\d{{1,2}}(?:st|nd|rd|th|\.|º|er)?\s?(?:of |de )?(?:{_months})\b\.?|\b(?:{_months})\.? \d{{1,2}}(?:st|nd|rd|th)?\b"
+    rf"(?P<date>\b\d{{4}}-\d\d-\d\d\b|\b\d{{1,2}}(?:st|nd|rd|th|\.|º|er)?\s?(?:of |de )?(?:{_months})\b\.?|\b(?:{_months})\.? \d{{1,2}}(?:st|nd|rd|th)?\b|\b(?:in|im|en|em|until|till|by|since) (?:{_months})\b(?! \d)"
     r"|\d{1,2}月\d{1,2}[日号]|\b\d{1,2}\.\d{1,2}\.|\b\d{1,2}(?:st|nd|rd|th)\b)"
     r"|(?P<clock>\b\d{1,2}(?:[:.]\d\d)?\s?(?:am\b|pm\b|a\.m\.|p\.m\.|uhr\b)|\b\d{1,2}[:h]\d\d\b|\b\d{1,2}\s?h\b|\d{1,2}点|\b(?:noon|midnight)\b)"
-    rf"|(?P<money>[€$£¥]\s?{_N}k?|\b{_N}k?\s?(?:[€$£¥元块]|(?:euros?|eur|usd|dollars?|bucks|quid|pounds?|reais|pesos|yuan|chf)\b))"
-    rf"|(?P<share>\b{_N}\s?(?:%|percent\b|prozent\b))"
-    rf"|(?P<amount>\b{_N}\s?(?P<unit>mg|g|kg|km|m|cm|mm|ml|l|mb|gb|min(?:ute)?(?:s|n|os)?|h(?:ou)?rs?|hours?|stunden?|days?|tage?n?|jours?|d[ií]as?|weeks?|"
+    rf"|(?P<money>[€$£¥]\s?{_N}k?|{_B}{_N}k?\s?(?:(?:[€$£¥元块]|欧元|美元)|(?:euros?|eur|usd|dollars?|bucks|quid|pounds?|reais|pesos|yuan|chf)\b))"
+    rf"|(?P<share>{_B}{_N}\s?(?:%|percent\b|prozent\b))"
+    rf"|(?P<amount>{_B}{_N}\s?(?P<unit>mg|g|kg|km|m|cm|mm|ml|l|mb|gb|min(?:ute)?(?:s|n|os)?|h(?:ou)?rs?|hours?|stunden?|days?|tage?n?|jours?|d[ií]as?|weeks?|"
     r"months?|years?|people|guests?|pages?|slides?)\b)"
-    rf"|(?P<day>\b(?:{_days})s?\b|\b(?:mon|wed|sat|sun)(?=\.?,? \d))"
-    rf"|(?P<number>\b{_N}\b)"
+    rf"|(?P<day>\b(?:{_days})s?\b|(?:星期|周)[一二三四五六日天]|\b(?:mon|wed|sat|sun)(?=\.?,? \d))"
+    rf"|(?P<number>{_B}{_N}{_E}|\b(?:{_counts})\b)"
 )
 _FIGURE, _NUMBER, _GROUPED = re.compile(r"\d+"), re.compile(_N), re.compile(r"[.,\u202f' ](?=\d{3}(?!\d))")
 
 _CHANGED = re.compile(
-    r"\b(?:now|from now on|new|updated?|changed|moved?|rescheduled|postponed|pushed|extended|raised|cut|lowered|instead|actually|correction|corrected|change of plans?|"
-    r"make (?:it|that|them)|(?:works?|is|would be) better|becomes?|(?:goes|went) (?:up |down )?to|rather|no longer|any ?more|switch(?:ed|ing)?|scrap|no,? wait|meant|"
-    r"jetzt|neue[rsn]?|geändert|verschoben|stattdessen|statt|anstatt|lieber|nicht mehr|korrektur|"
+    r"\b(?:now|from now on|in future|from here on|ab sofort|new|updated?|changed|moved?|rescheduled|postponed|pushed|delayed|extended|raised|cut|lowered|instead|actually|correction|corrected|change of plans?|"
+    r"make (?:it|that|them|the|our|my)|set|(?:works?|is|would be) better|becomes?|(?:goes|went) (?:up |down )?to|rather|no longer|any ?more|switch(?:ed|ing)?|scrap|no,? wait|meant|won't do|won't work|let's say|"
+    r"jetzt|doch (?:lieber|am|um|erst|schon)|neue[rsn]?|geändert|passt besser|draus|mieux|verschoben|stattdessen|statt|anstatt|lieber|nicht mehr|korrektur|"
     r"maintenant|désormais|nouve(?:au|lle|l)|plutôt|au lieu|à la place|déplacée?|reportée?|finalement|"
-    r"ahora|nuev[oa]|mejor|en vez|en lugar|cambiad[oa]|ya no|agora|nov[oa]|melhor|em vez|mudou|passou)\b|改成|改为|改到|换成|不再|现在",
+    r"ahora|nuev[oa]|mejor|en vez|en lugar|cambiad[oa]|ya no|agora|nov[oa]|melhor|em vez|mudou|passou)\b|改成|改为|改到|改用|换成|不再|现在|改(?=\d)",
 )
+_TOO = re.compile(r"\b(?:too|also|as well|either|besides|auch|aussi|también|também)\b|也")
 _BRIEF = re.compile(
-    r"\b(?:make (?:it|that|them)|(?:works?|is|would be) better|instead|rather|actually|correction|no,? wait|change of plans?|i meant|let's (?:say|do)|lieber|stattdessen|plutôt|"
-    r"finalement|mejor|melhor)\b|改成|改为|改到|换成"
+    r"\b(?:make (?:it|that|them)|(?:works?|is|would be) better|instead|rather|actually|correction|no,? wait|change of plans?|i meant|passt besser|mieux|let's (?:say|do)|lieber|stattdessen|plutôt|"
+    r"finalement|mejor|melhor)\b|改成|改为|改到|改用|换成"
 )
 _UNSURE = re.compile(
     r"\?\W*$|？|^(?:should|could|can|would|shall|do|does|did|is|are|what|which|who|when|where|why|how|soll|könn|est-ce|qué|cuál|qual)\b(?=.*\?)|"
@@ -97,23 +106,27 @@ _UNSURE = re.compile(
 _DENIES = re.compile(
     r"\b(?:not|no|never|without|(?:do|does|did|is|are|was|wo|ca|would|should)n['’]?t|cannot|nicht|nie|kein\w*|ne|n['’]\w+|pas|jamais|nunca|não|sin|sem)\b|不|没|别"
 )
-_PAST_TIME = re.compile(r"\b(?:yesterday|last (?:week|month|year|night)|ago|used to|back then|gestern|hier|ayer|ontem)\b")
+_PAST_TIME = re.compile(
+    r"\b(?:yesterday|last (?:week|month|year|night)|ago|used to|back then|gestern|hier|ayer|ontem)\b"
+)
 
 # FREE: a day of the week is free again. What a line says of the words it takes back: SWAP puts something in their place, DROP takes them back, ENDED says that they no longer hold.
 SWAP, DROP, ENDED, FREE = "swap", "drop", "ended", "free"
 _X = r"([^,.;:!?—–(]{2,60}(?:[.,]\d[^,.;:!?—–(]{0,20})?)"
 _TAKEN = (
     (SWAP, re.compile(
-        rf"(?:\b(?:instead of|in place of|rather than|statt|anstatt|anstelle von|au lieu (?:de|d')|plutôt que|à la place (?:de|du)|en (?:vez|lugar) de|"
+        rf"(?:\b(?:instead of|in place of|rather than|statt|anstatt|anstelle von|au lieu (?:de|d')|plutôt que|à la place (?:de|du)|en (?:vez|lugar) del?|"
         rf"em (?:vez|lugar) d[eao]|ao invés d[eao])\b|而不是) ?{_X}")),
     (SWAP, re.compile(r"\b(?:switch|mov|chang|went|going|migrat)(?:ed|ing|e|es)?\b[^,.;]{0,30}? from ([^,.;:!?]{2,40}?) to\b")),
     (SWAP, re.compile(r"(?:,|\.|;|—|–|-) ?(?:and )?not (?:on |at |the )?([^,.;:!?—–(]{1,30}(?:[.,:]\d{2,3})?)\W*$")),
     (DROP, re.compile(
         r"(?:^|[,.;:!?)] |\b(?:please|let's|so|ok|okay|and|then|we|i|can|just|btw) )(?:scrap|ditch|shelve|abandon|forget(?: about)?|never ?mind|ignore|take back|vergiss|streich|oublie[zs]?|laisse tomber|olvida|olvídate de|"
         rf"esquec[ea]) (?:what (?:i|we) said (?:about|on) |that (?:i|we)\b |lo de(?:l)? |das mit de[rmn] |about )?(?:(?:the|my|our|that|die|den|das|le|la|el|o|a) )?{_X}")),
+    (SWAP, re.compile(r"\b((?:the )?[^,.;:!?\s]*\d[^,;:!?]{0,15}?) (?:won't|doesn't|wouldn't|isn't going to|will not) (?:do|work)\b")),
     (DROP, re.compile(r"\bno more (?!than\b)([^,.;:!?]{2,40})")),
     (DROP, re.compile(r"(?:^|[.;:!?] |, (?:so|and|but) )(?:so |and |ok |then |well |right )*((?:[^,.;:!?]|,(?=\d)){2,40}?) (?:is|are) (?:out|off|cancelled|canceled|dead|off the table|no longer needed)\W*$")),
     (DROP, re.compile(r"(?:忘了|忘掉|取消)([^，。；！？]{1,20})")),
+    (DROP, re.compile(r"(?:^|[.;:!?] |\b(?:please|can|so|and) )stop (\w+ing\b[^,.;:!?]{2,50})")),
     (FREE, re.compile(rf"\b((?:{_days})s?)\b[^,.;!?]{{0,20}}? (?:(?:free|ok|okay|fine|normal|good|possible|libres?|frei|livres?)(?: again| now| wieder| de nouveau)|"
                       r"wieder|(?:no good|out) (?:any ?more|now)|(?:ya|já|agora) (?:est[áã]\w*|fica) (?:libres?|livres?))\b|ya (?:están?|es) libres?")),
     (ENDED, re.compile(rf"\b(?:no longer|ya no|já não)\b {_X}")),
@@ -122,12 +135,12 @@ _TAKEN = (
     (ENDED, re.compile(rf"\b(?:i|we|i['’]ve|we['’]ve) (?:have )?(?:stopped|quit|gave up|given up) {_X}")),
     (ENDED, re.compile(r"\b(ich [^,.;:!?]{2,60}? (?:nicht|keine[nmr]?|kein)(?: [^,.;:!?]{1,40}?)?) mehr\b")),
     (ENDED, re.compile(r"((?:\bje )?\b(?:ne |n['’])[^,.;:!?]{1,30}? plus\b[^,.;:!?]{0,40})")),
-    (ENDED, re.compile(r"\bnão ([^,.;:!?]{2,40}?) mais\b")),
+    (ENDED, re.compile(r"\bnão ([^,.;:!?]{2,40}? mais\b[^,.;:!?]{0,40})")),
     (ENDED, re.compile(r"不再([^，。；！？]{1,20})")),
 )  # fmt: skip
 _MAY_TAKE = re.compile(
-    r"instead of|in place of|rather than|statt|anst|lieu|plutôt|à la place|en vez|en lugar|em vez|em lugar|invés|而不是|from |not |scrap|ditch|shelve|"
-    r"abandon|forget|mind|ignore|take back|vergiss|streich|oubli|laisse|olvid|esquec| out| off|dead|no longer|needed|free|ok|fine|normal|good|possible|libre|frei|livre|wieder|忘|取消|ya no|já não|more|stopped|quit|"
+    r"instead of|in place of|rather |statt|anst|lieu|plutôt|à la place|en vez|en lugar|em vez|em lugar|invés|而不是|from |not |scrap|ditch|shelve|"
+    r"abandon|forget|mind|ignore|take back|vergiss|streich|oubli|laisse|olvid|esquec| out| off|dead|no longer|stop |needed|won't|doesn't|will not|free|ok|fine|normal|good|possible|libre|frei|livre|wieder|忘|取消|ya no|já não|more|stopped|quit|"
     r"g[ai]ven? up|mehr|plus|mais|不再"
 )
 _CLAUSE = re.compile(r",(?!\d)| (?:we|i|let's|and|but|because|since|for now|from|it|now|any ?more)\b")
@@ -136,21 +149,30 @@ _CLAUSE = re.compile(r",(?!\d)| (?:we|i|let's|and|but|because|since|for now|from
 _LEAD = r"(?:(?:ok|okay|so|and|but|also|well|oh|btw|actually|correction|korrektur|change of plans?|update|please|alright|then|got it|noted|no,? wait)\b[\s,:.!–—-]*)*"
 _NAMED = re.compile(
     rf"^{_LEAD}(?P<of>(?:[^\W\d_][\w'’-]*\s){{0,6}}?[^\W\d_][\w'’-]*)\s?(?:(?:is|are|was|were|has been|got|will be|stays?|becomes?|ist|sind|war|wird|beträgt|"
-    r"est|sera|es|será|é|fica|went)\b|[:=](?=\s)|'s\b)(?: (?:now|jetzt|maintenant|plutôt|ahora|agora|moved|changed|pushed|cut|raised|postponed|extended|verschoben|"
+    r"est|sera|es|será|é|fica|went|(?:has |was )?(?:changed|moved|raised|cut) to|(?:mudou|passou) para|cambió a)\b|[:=](?=\s)|'s(?= (?:now|at|on|in|an?|the|\d)))(?: (?:now|jetzt|maintenant|plutôt|ahora|agora|moved|changed|pushed|delayed|doch|cut|raised|postponed|extended|verschoben|"
     r"not|back|up|down|to|at|on|at most|set|bei|auf))*\s?(?P<gives>.*)$"
 )
 _SHIFTED = re.compile(
-    rf"^{_LEAD}(?:(?:we|i|they|he|she|wir|ich|\w+)(?:'ve| have| had to|'re| haben)? )?(?:moved?|pushed?|changed?|rescheduled?|postponed?|extended?|raised?|lowered?|cut|shifted?)"
+    rf"^{_LEAD}(?:(?:we|i|let's|they|he|she|wir|ich|\w+)(?:'ve| have| had to|'re| haben)? )?(?:moved?|pushed?|changed?|rescheduled?|postponed?|extended?|raised?|lowered?|cut|shifted?)"
     r" (?P<of>(?:the|our|my|a) (?:[^\W\d_][\w'’-]*\s){0,3}?[^\W\d_][\w'’-]*) (?:back |up |down |out )?(?:to|till|until|by) (?P<gives>.*)$"
 )
-_HAN_NAMED = re.compile(r"^(?P<of>[\u3400-\u9fff]{2,10}?)(?:现在)?(?:是|为|改成|改为|改到|换成|：)(?P<gives>.+)$")
-_NOT_OF = re.compile(r"^(?:it|that|this|there|here|what|who|which|he|she|they|we|i|you|all|das|es|c['’]est|ce|il|elle|on|ich|er|wir|je)$|^i['’]|['’]ll$")
-_MINE, _YOURS = re.compile(r"\b(?:my|mein\w*|mon|ma|mes|mi|mis|meu|minha)\b|我的"), re.compile(r"\b(?:your|dein\w*|ihr\w*|votre|ton|ta|tu|su|seu|sua)\b|你的")
-_OF = re.compile(r"\b(?:for|of|on|in|at|with|per|to|für|bei|von|pour|de|du|dans|para|en|em|no|na|do|da)\s+(?:(?:the|a|an|my|our|der|die|das|le|la|el|o)\s+)?([^\W\d_][\w'’-]*)")
+_HAN_NAMED = re.compile(r"^(?P<of>[\u3400-\u9fff]{2,10}?)(?:现在)?(?:是|为|在|改成|改为|改到|换成|：)(?P<gives>.+)$")
+_END = re.compile(r"[.!?;。！？] |, (?:and|but|so|und|et|y|e) ")
+_SENTENCE = re.compile(r"(?<=[^\W\d_][^\W\d_][^\W\d_][.!?])\s+|(?<=[\d)][!?])\s+|(?<=[。！？])(?=.)")
+_NOT_OF = re.compile(
+    r"^(?:it|that|this|there|here|what|who|which|he|she|they|we|i|you|all|das|es|c['’]est|ce|il|elle|on|ich|er|wir|je)$|^i['’]|['’]ll$"
+)
+_MINE, _YOURS = (
+    re.compile(r"\b(?:my|mein\w*|mon|ma|mes|mi|mis|meu|minha)\b|我的"),
+    re.compile(r"\b(?:your|dein\w*|ihr\w*|votre|ton|ta|tu|su|seu|sua)\b|你的"),
+)
+_OF = re.compile(
+    r"\b(?:for|of|on|in|at|with|per|to|für|bei|von|pour|de|du|dans|para|en|em|no|na|do|da)\s+(?:(?:the|a|an|my|our|der|die|das|le|la|el|o)\s+)?([^\W\d_][\w'’-]*)"
+)
 _LIFE = (
-    ("live", re.compile(r"\bi(?:['’]m| am)? (?:now )?(?:live|living|based) in|\bi(?:['’]ve| have)? (?:just |now |recently )?(?:moved|relocated) to|\bich (?:wohne|lebe) (?:jetzt )?in|"
-     r"\bich bin nach|\bj['’](?:habite|ai déménagé) (?:maintenant )?(?:à|en|au)|\bvivo en|\bme mudé a|\b(?:eu )?moro em|\bme mudei para|我住在|我搬到")),
-    ("work", re.compile(r"\bi (?:now )?work (?:at|for)|\bi(?:['’]ve| have)? (?:just |now )?(?:started (?:working )?(?:at|for)|joined)|\bich arbeite (?:jetzt )?(?:bei|für)|\bje travaille (?:maintenant )?"
+    ("live", re.compile(r"\b(?:i|we)(?:['’]m|['’]re| am| are)? (?:now )?(?:live|living|based) in|\b(?:i|we)(?:['’]ve| have)? (?:just |now |recently )?(?:moved|relocated) to(?! (?:the|an?|my|our|another|bed|next|\d)\b)|\bich (?:wohne|lebe) (?:jetzt )?in|"
+     r"\bich bin nach|\bj['’](?:habite|ai déménagé) (?:maintenant )?(?:à|en|au)|\bvivo en|\bme mudé a|\b(?:eu )?moro (?:em|no|na)|\bme mudei para|我住在|我搬到")),
+    ("work", re.compile(r"\bi (?:now )?work (?:at|for)|\bi(?:['’]ve| have)? (?:just |now )?(?:started (?:working )?(?:at|for)|joined(?! (?:the|an?|my|our|in)\b))|\bich arbeite (?:jetzt )?(?:bei|für)|\bje travaille (?:maintenant )?"
      r"chez|\btrabajo (?:ahora )?(?:en|para)|\btrabalho (?:agora )?(?:na|no|em)")),
     ("name", re.compile(r"\bmy name is|\bich heiße|\bje m['’]appelle|\bme llamo|\bme chamo|^(?:please )?call me(?= [a-z]+(?: from now on| please)?\W*$)|我叫")),
     ("age", re.compile(r"\bi(?:['’]m| am)(?: now)?(?= \d{1,3}(?: years old| now)?\W*$)|\bi (?:just )?turned(?= \d)")),
@@ -179,7 +201,7 @@ def stem(word: str) -> str:
 
 def telling(text: str) -> frozenset[str]:
     """The stems of the words that say something, of lower-case text."""
-    found = {stem(word) for word in _WORD.findall(text) if word not in _STOP and not _HAN.match(word)}
+    found = {stem(word) for word in _WORD.findall(_HAN.sub(" ", text)) if word not in _STOP}
     for run in _HAN.findall(text):
         for part in _HAN_SMALL.split(run):
             found.update([part] if len(part) < 3 else (part[at : at + 2] for at in range(len(part) - 1)))
@@ -194,8 +216,12 @@ def values(text: str) -> tuple[tuple[tuple[str, str], ...], str]:
         sort, said = match.lastgroup or "number", match.group()
         if match["amount"]:
             sort = "n:" + match["unit"][:2]
+        if said in _COUNT:
+            said = _COUNT[said]
         if sort == "day":
-            said = str(_DAY.get(said, _DAY.get(said[:-1], _DAY.get(_SHORT.get(said[:3], ""), 0))))
+            said = str(
+                _DAY.get(said, _DAY.get(said[:-1], _DAY.get(_SHORT.get(said[:3], ""), "一二三四五六日".find(said[-1]))))
+            )
         elif sort == "date":
             names = [str(_MONTH[word]) for word in _WORD.findall(_FIGURE.sub(" ", said)) if word in _MONTH]
             said = "/".join(names[:1] + _FIGURE.findall(said))
@@ -203,7 +229,9 @@ def values(text: str) -> tuple[tuple[tuple[str, str], ...], str]:
             hour, *rest = (int(one) for one in _FIGURE.findall(said))
             said = str((hour % 12 + (12 if "p" in said else 0) if "m" in said else hour) * 60 + sum(rest))
         elif sort != "clock":
-            said = _GROUPED.sub("", "".join(_NUMBER.findall(said)[:1])).replace(",", ".") + ("000" if "k" in said and sort == "money" else "")
+            said = _GROUPED.sub("", "".join(_NUMBER.findall(said)[:1])).replace(",", ".") + (
+                "000" if "k" in said and sort == "money" else ""
+            )
             said = said.rstrip("0").rstrip(".") if "." in said else said
         found.append((sort, said))
     return tuple(found), _VALUE.sub(" ", text) if found else text
@@ -227,8 +255,7 @@ class Slot:
     owner: str
     """"me" for what is the speaker's own, "" for what is shared."""
     of: frozenset[str]
-    where: frozenset[str]
-    """Words that narrow it: "for the sofa"."""
+    """With the words that narrow it: "for the sofa"."""
     gives: str
 
 
@@ -237,6 +264,8 @@ class Said:
     """What is known of a line for comparing it: made once a line."""
 
     text: str
+    low: str
+    """Its beginning, in small letters, white space folded."""
     role: str
     said_by: str
     seq: int
@@ -257,18 +286,37 @@ class Said:
     past: bool
     mine: bool
     """Whether the speaker speaks of "I"."""
+    parts: tuple[Said, ...] = ()
+    """Its sentences, where there are several."""
 
     @classmethod
-    def of(cls, text: str, role: str, said_by: str = "", seq: int = 0, said_at: int = 0, kind: str = "fact", chat: str = "") -> Said:
+    def of(
+        cls, text: str, role: str, said_by: str = "", seq: int = 0, said_at: int = 0, kind: str = "fact", chat: str = ""
+    ) -> Said:
         """Read a line."""
-        low = " ".join(text[:READ].lower().replace("’", "'").split())
+        shown = " ".join(text[:READ].replace("’", "'").split())
+        low = shown.lower()
         found, rest = values(low)
+        cuts = _SENTENCE.split(shown)
+        parts = tuple(cls.of(cut, role, said_by, seq, said_at, kind, chat) for cut in cuts) if len(cuts) > 1 else ()
+        slots = [part.slot for part in parts if part.slot is not None]
         return cls(
-            text, role, said_by or role, seq, said_at, kind, chat,
-            core=telling(rest), values=found, slot=_slot(low, role), taken=_taken(low) if _MAY_TAKE.search(low) else (),
-            changed=_CHANGED.search(low) is not None, brief=_BRIEF.search(low) is not None, sure=_UNSURE.search(low) is None,
-            denies=_DENIES.search(low) is not None, past=_PAST_TIME.search(low) is not None, mine=_I.search(low) is not None,
+            text, low, role, said_by or role, seq, said_at, kind, chat,
+            core=telling(rest), values=found, slot=next(iter(slots), None) if parts else _slot(low, role),
+            taken=_taken(low) if _MAY_TAKE.search(low) else (),
+            changed=_CHANGED.search(low) is not None and _TOO.search(low) is None,
+            brief=_BRIEF.search(low) is not None, sure=_UNSURE.search(low) is None,
+            denies=_DENIES.search(low) is not None, past=_PAST_TIME.search(low) is not None,
+            mine=_I.search(low) is not None, parts=parts,
         )  # fmt: skip
+
+    def beside(self, other: Said) -> bool:
+        """Whether both stand in one message."""
+        return self.chat == other.chat and self.seq == other.seq
+
+    def soon_after(self, other: Said) -> bool:
+        """Whether the other one stands in one of the messages right before."""
+        return self.chat == other.chat and 0 < self.seq - other.seq <= NEAR
 
     def given(self, sort: str) -> frozenset[str]:
         """Its values of a sort."""
@@ -282,7 +330,7 @@ def _slot(low: str, role: str) -> Slot | None:
     """What lower-case text speaks of."""
     for name, pattern in _LIFE:
         if match := pattern.search(low):
-            return Slot("me", frozenset([name]), frozenset(), _tail(low[match.end() :]))
+            return Slot("me", frozenset([name]), _tail(low[match.end() :]))
     match = _SHIFTED.match(low) or _NAMED.match(low) or _HAN_NAMED.match(low)
     if match is None:
         return None
@@ -293,8 +341,8 @@ def _slot(low: str, role: str) -> Slot | None:
     owner = "me" if (_YOURS if role == "assistant" else _MINE).search(named) else ""
     if not of:
         return None
-    rest = values(match["gives"])[1]
-    return Slot(owner, of, frozenset(stem(word) for word in _OF.findall(rest) if word not in _STOP), _tail(match["gives"]))
+    rest = _END.split(values(match["gives"])[1])[0]
+    return Slot(owner, of.union(stem(word) for word in _OF.findall(rest) if word not in _STOP), _tail(match["gives"]))
 
 
 def _tail(text: str) -> str:

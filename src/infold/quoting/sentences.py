@@ -100,7 +100,7 @@ def _paragraphs(text: str) -> Iterator[tuple[int, int]]:
     open_at = -1
     last = -1
     for start, end in _prose(text):
-        line = text[start:min(end, start + budget)]
+        line = text[start : min(end, start + budget)]
         budget -= len(line)
         end = start + len(line)
         wrapped = (
@@ -124,7 +124,7 @@ def _paragraphs(text: str) -> Iterator[tuple[int, int]]:
 def _prose(text: str) -> Iterator[tuple[int, int]]:
     """Lines that are neither code, quotation, table, log nor ours."""
     lines = _lines(text)
-    kinds = [_left_out(text[start:min(end, start + 300)]) for start, end in lines]
+    kinds = [_left_out(text[start : min(end, start + 300)]) for start, end in lines]
     fenced = False
     for at, (start, end) in enumerate(lines):
         if _FENCE.match(text, start, end):

@@ -125,6 +125,20 @@ class Line(BaseModel):
     conflicts_with: list[str]
 
 
+class LineSource(BaseModel):
+    seq: int
+    id: str
+    said_by: str
+    said_at: int
+    sha256: str
+    quote: str = Field(description="The words that the line rests on; empty where they were removed.")
+    removed: bool
+
+
+class Rebuilt(BaseModel):
+    folds: int = Field(description="Folds that were made again.")
+
+
 class MemoryState(BaseModel):
     summary: str
     pins: list[Line]

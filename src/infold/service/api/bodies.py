@@ -104,6 +104,12 @@ class Forget(_Body):
     message_ids: list[Text] = Field(min_length=1, examples=[["m3", "m4"]])
 
 
+class Rebuild(_Body):
+    """How to write memory anew."""
+
+    force: bool = Field(False, description="Also where messages were removed or a model wrote memory.")
+
+
 class Compact(_Body):
     """Which messages to let go."""
 

@@ -132,6 +132,19 @@ async def rewind(chat_id: ChatId, body: bodies.Rewind, desk: Writes) -> Response
     return answer({"removed": await desk.with_chat(chat_id, lambda chat: chat.rewind(body.message_id))})
 
 
+@routes.post("/v1/chats/{chat_id:id}/rebuild", response_model=answers.Rebuilt)
+async def rebuild(chat_id: ChatId, body: bodies.Rebuild, desk: Admin) -> Response:
+    """Write all lines of a chat anew from its messages, without a model."""
+    return answer({"folds": await desk.with_chat(chat_id, lambda chat: chat.rebuild(force=body.force), slow=True)})
+
+
+@routes.get("/v1/chats/{chat_id:id}/lines/{line_id:id}/sources", response_model=answers.Page[answers.LineSource])
+async def sources(chat_id: ChatId, line_id: str, desk: Reads) -> Response:
+    """The messages that a line of memory or a fact rests on, each with its hash."""
+    found = await desk.with_chat(chat_id, lambda chat: chat.trace(line_id))
+    return answer(page([asdict(one) for one in found]))
+
+
 @routes.post("/v1/chats/{chat_id:id}/forget", response_model=answers.Receipt)
 async def forget(chat_id: ChatId, body: bodies.Forget, desk: Admin) -> Response:
     """Forget what messages said, in the ledger and in everything made of it."""

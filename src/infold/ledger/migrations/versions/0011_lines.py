@@ -76,7 +76,9 @@ def _stated(database: sa.Connection) -> None:
         sa.Column("seal", sa.Integer),
     )
     op.create_index("stated_by_chat", "stated", ["chat", "seq"])
-    facts = sa.table("facts", *map(sa.column, ("key", "chat", "kind", "text", "quote", "confidence", "speaker", "sayings")))
+    facts = sa.table(
+        "facts", *map(sa.column, ("key", "chat", "kind", "text", "quote", "confidence", "speaker", "sayings"))
+    )
     last = 0
     while rows := database.execute(sa.select(facts).where(facts.c.key > last).order_by(facts.c.key).limit(BATCH)).all():
         last = rows[-1].key

@@ -1,0 +1,73 @@
+"""Pairs of lines, the earlier first: the later one replaces it (REPLACED), or both stay (ALIKE). Half of each was not tuned to."""
+
+# The later line takes the earlier one's place, or takes it back.
+REPLACED = [
+    ("The launch is on 3 March", "We moved the launch to 10 March"),
+    ("My phone number is 555-0134", "My new phone number is 555-0199"),
+    ("I work at Siemens", "I don't work at Siemens anymore, I'm at Bosch now"),
+    ("Please write in British English", "Scrap the British English rule, American spelling from now on"),
+    ("Slots stay at 30 minutes", "Slots become 45 minutes, not 30"),
+    ("I'm vegetarian", "I'm no longer vegetarian"),
+    ("The party is on Saturday", "Correction: the party is on Sunday"),
+    ("We fly with Lufthansa", "We'll take KLM instead of Lufthansa"),
+    ("My favourite colour is green", "My favourite colour is blue now"),
+    ("Mein Budget ist 500 Euro", "Mein Budget ist jetzt 700 Euro"),
+    ("La réunion est à 15h", "La réunion est plutôt à 17h"),
+    ("Vivo en Sevilla", "Me mudé a Bilbao"),
+    ("O prazo é 1 de maio", "O novo prazo é 1 de junho"),
+    ("预算是500元", "预算改成700元"),
+    ("Dinner is at 7 pm", "Actually, dinner is at 8 pm"),
+    # Not tuned to.
+    ("The rent is 900 euros", "The rent is 950 euros now, not 900"),
+    ("My doctor's appointment is on Tuesday", "The doctor's appointment was moved to Friday"),
+    ("We deploy with Jenkins", "We switched from Jenkins to GitHub Actions"),
+    ("I prefer aisle seats", "I no longer prefer aisle seats"),
+    ("Use tabs for indentation", "Use spaces rather than tabs"),
+    ("I take 20 mg of lisinopril", "I take 40 mg of lisinopril now"),
+    ("Our wedding is on 14 June", "Change of plan: our wedding is on 21 June"),
+    ("My address is 12 Elm Street", "My address is now 4 Oak Road"),
+    ("Call me Bill", "Please call me William from now on"),
+    ("Die Frist ist der 1. Mai", "Neue Frist: 1. Juni"),
+    ("Je bois du café", "Je ne bois plus de café"),
+    ("Uso MySQL", "Uso PostgreSQL en vez de MySQL"),
+    ("Moro em Recife", "Me mudei para Salvador"),
+    ("我喝咖啡", "我不再喝咖啡了"),
+    ("We take the train to Vienna", "Forget the train, we take the bus to Vienna"),
+]
+
+# Both stay.
+ALIKE = [
+    ("The food budget is 500 euros", "The travel budget is 700 euros"),
+    ("The report deadline is May 1", "The deadline for the tax return is June 1"),
+    ("I like tea", "I like coffee"),
+    ("The meeting is at 3 pm on Monday", "The call is at 5 pm on Tuesday"),
+    ("Anna's address is 12 Elm Street", "Ben's address is 4 Oak Road"),
+    ("I ran 5 km on Monday", "I ran 7 km on Wednesday"),
+    ("We use PostgreSQL for the shop", "We use Redis for the cache"),
+    ("My sister lives in Porto", "I moved to Lisbon"),
+    ("Tobi measures the doors by Friday", "Ines paints the doors by Monday"),
+    ("I don't eat peanuts", "I don't eat shrimp anymore"),
+    ("My son is allergic to nuts", "My daughter is allergic to milk"),
+    ("The shop opens at 9", "Should the shop open at 10 instead?"),
+    ("We booked room 104", "We also booked room 106"),
+    ("Mein Budget für Essen ist 300 Euro", "Mein Budget für Reisen ist 900 Euro"),
+    ("My budget is 500 euros", "If the bonus comes, my budget would be 700 euros"),
+    # Not tuned to.
+    ("The hotel costs 120 euros", "The flight costs 240 euros"),
+    ("My mother's birthday is on 4 April", "My father's birthday is on 9 July"),
+    ("I drink coffee in the morning", "I drink wine in the evening"),
+    ("Python 3.9 runs on the Pi", "Python 3.12 runs on the laptop"),
+    ("Rent is due on the 1st", "The loan is due on the 15th"),
+    ("I work at Siemens", "My wife works at Bosch now"),
+    ("No meetings before 9", "No calls after 6 pm anymore"),
+    ("The kitchen will be painted white", "Paint the bathroom blue instead of grey"),
+    ("I speak Spanish", "I also speak Portuguese"),
+    ("The red car is 9,000 euros", "The blue car is 11,000 euros"),
+    ("I walked 8,000 steps today", "I walked 10,000 steps today"),
+    ("Keep answers short", "Keep the letters to the bank formal"),
+    ("J'aime le thé", "J'aime le café"),
+    ("El plazo del alquiler es el 1 de mayo", "El plazo de la beca es el 1 de junio"),
+    ("Lena's dog is called Max", "My cat is called Tom now"),
+]
+SEEN = 15
+"""So many of each were at hand while the rules were written."""
