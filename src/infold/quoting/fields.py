@@ -84,13 +84,15 @@ def _json(text: str) -> list[Field]:
 
 
 def _decoded(string: str) -> str:
-    """A JSON string's words; as it stands where it is broken."""
+    """A JSON string's words on one line; as it stands where it is broken, or stands for what no text may hold."""
     if "\\" not in string:
         return string
     try:
-        return str(json.loads(f'"{string}"', strict=False))
+        words = str(json.loads(f'"{string}"', strict=False))
+        words.encode()
     except ValueError:
         return string
+    return string if "\0" in words else " ".join(words.split())
 
 
 def _plain(text: str) -> list[Field]:
