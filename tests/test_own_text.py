@@ -72,7 +72,9 @@ def message(text: str, role: str = "user") -> Message:
 def read(text: str, role: str) -> str:
     """All that would be read of a message: for quotations, by the bridge, by a model."""
     said = message(text, role)
-    return "\n".join([*(line.text for line in quotable(said, ())), digest(said), build(Task((), (), (said,), 500)).user])
+    return "\n".join(
+        [*(line.text for line in quotable(said, ())), digest(said), build(Task((), (), (said,), 500)).user]
+    )
 
 
 def owned(text: str) -> list[str]:
@@ -150,7 +152,9 @@ def test_F8_twenty_turns_of_memory_coming_back_add_no_line_to_it(
     texts = [item.text for item in chat.memory.items]
     assert len(set(texts)) == len(texts)
     true = {f"My ticket number for leg {number} is FACT-{1200 + number}." for number in range(1, 27, 2)}
-    facts = [text.removeprefix("User: ") for text in texts if "FACT-" in text]  # the text form names the speakers of its tail
+    facts = [
+        text.removeprefix("User: ") for text in texts if "FACT-" in text
+    ]  # the text form names the speakers of its tail
     assert facts
     assert set(facts) <= true
     assert not [text for text in texts if "infold" in text or "BACKGROUND" in text or "##" in text]

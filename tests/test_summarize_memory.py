@@ -44,7 +44,9 @@ TALK = [
     call("t1", name="book", arguments='{"city": "Lisbon"}'),
     result("t1", '{"booking_id": "BK-77812", "status": "confirmed", "total": "389.50 EUR"}'),
     assistant("Your booking BK-77812 is confirmed. You're going to love it!"),
-    user("The ramp of the new warehouse in Rotterdam takes no trucks above 12 tonnes, so invoice INV-20417 must not be paid."),
+    user(
+        "The ramp of the new warehouse in Rotterdam takes no trucks above 12 tonnes, so invoice INV-20417 must not be paid."
+    ),
     assistant("That sounds tricky. Perhaps you might consider another ramp, but honestly who knows?"),
     user("We decided on Porto for the offsite instead of Lisbon. The contract is in contract_v3.pdf."),
     user("I need to renew my passport in two weeks. Thanks a lot!"),
@@ -109,7 +111,9 @@ def test_A7_rewrites_whole_and_never_appends() -> None:
 def test_A7_nothing_new_changes_nothing_and_what_is_said_again_is_one_line() -> None:
     first = summarize_memory("", conversation())
     assert bullets(summarize_memory(first, [])) == bullets(first)
-    again = remembered("My budget is 400 euros.", "My budget is 400 euros.", known=remembered("My budget is 400 euros."))
+    again = remembered(
+        "My budget is 400 euros.", "My budget is 400 euros.", known=remembered("My budget is 400 euros.")
+    )
     assert [line.strip("“”") for line in bullets(again)] == ["My budget is 400 euros."]
 
 

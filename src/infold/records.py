@@ -56,15 +56,14 @@ class SummaryRecord:
     token_estimate: int
 
 
-def action_item(line: Line) -> ActionItem:
-    """Owner, task and due date of a line, as far as it says them."""
-    text = line.text
+def action_item(text: str, said_by: str | None = None) -> ActionItem:
+    """Owner, task and due date of a line, as far as it says them; of a quotation with who said it."""
     told = _TOLD.search(text)
     if told and (told["owner"] or told["due"]):
         return ActionItem(text[: told.start()], told["owner"], told["due"])
     due, owner = _DUE.search(text), _OWNER.match(text)
-    said_by = line.said_by if line.quoted and _MINE.match(text) else None  # who says "I will" has to do it
-    return ActionItem(text, said_by or (owner[1] if owner else None), due[1].rstrip(" .") if due else None)
+    mine = said_by if _MINE.match(text) else None  # who says "I will" has to do it
+    return ActionItem(text, mine or (owner[1] if owner else None), due[1].rstrip(" .") if due else None)
 
 
 def _is_action(text: str) -> bool:
@@ -104,7 +103,11 @@ def summary_record(
         SummaryContext(
             participants=tuple(participants)[:MOST],
             decisions=texts("decisions"),
-            action_items=tuple(action_item(line) for line in open_items if _is_action(line.text)),
+            action_items=tuple(
+                action_item(line.text, line.said_by if line.quoted else None)
+                for line in open_items
+                if _is_action(line.text)
+            ),
             unresolved=tuple(line.text for line in open_items if not _is_action(line.text)),
             domain_entities=texts("artifacts"),
         ),
