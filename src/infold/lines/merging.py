@@ -308,9 +308,6 @@ class _Meeting:
             self._repeat(same, line)
             return
         worth, standing = line.worth, line.standing
-        same = draft.texts.get(normal(line.text))
-        if same is not None and draft.lines[same].said_by == line.said_by:  # said before in the same words
-            return
         for at, effect in effects(said_of(line), self.index):
             old = draft.lines[self.at[at]]
             if effect is Effect.CONFLICTS:

@@ -90,7 +90,7 @@ def choose(lines: Sequence[Quoted], tokens: Sequence[int], cap: int, shown: Iter
     heap = [(-gain(at), _place(lines[at]), at) for at in range(len(lines)) if tokens[at] <= cap]
     heapq.heapify(heap)
     while heap and left > 0:
-        before, place, at = heapq.heappop(heap)
+        _, place, at = heapq.heappop(heap)
         if tokens[at] > left:
             continue
         # Gains only fall: the best one that is up to date is the best.
