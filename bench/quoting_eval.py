@@ -7,6 +7,7 @@ import json
 import sys
 import time
 from collections import defaultdict
+from dataclasses import replace
 from pathlib import Path
 
 from infold.lines.kinds import KINDS, SECTIONS
@@ -57,7 +58,7 @@ def measures(folder: Path):
     return space
 
 
-def main(folder: Path, budgets=(510, 1000, 1500), verbose=False) -> None:
+def main(folder: Path, budgets=(510, 1000, 1500), verbose=False, write=False) -> None:
     sys.path.insert(0, str(folder))
     import chats
 
@@ -68,14 +69,14 @@ def main(folder: Path, budgets=(510, 1000, 1500), verbose=False) -> None:
     space = measures(folder)
     data = training.examples()
     began = time.time()
-    models, curves = {}, training.curves_of(data, (sums := training.left_out(data)))
-    groups = training.folds(data)
-    for group in groups:
-        rest = [one for one in data if one.chat not in group]
-        w = training.rounded(training.fit(rest, "worth"), training.fit(rest, "standing"), curves)
-        for name in group:
-            models[name] = from_json(w)
-    whole = from_json(training.train((), curves))
+    blind = training.blind(data)
+    curves = training.curves_of(data, sums := training.left_out(data, blind))
+    drawn = tuple(tuple(map(tuple, curves[name])) for name in ("worth", "standing"))
+    models = {name: replace(model, curves=drawn) for name, model in blind.items()}
+    kept = training.train((), curves)
+    if write:
+        training.write(kept)
+    whole = from_json(kept)
     print(f"training {time.time() - began:.0f} s")
     tiers(data, sums, curves)
     tally = defaultdict(list)
@@ -110,8 +111,8 @@ def tiers(data, sums, curves) -> None:
     from infold.quoting.scoring import read_off
 
     curve = tuple(map(tuple, curves["standing"]))
-    rows = [(read_off(curve, two), one) for one, (_, two) in zip(data, sums) if one.user and not one.draft.setting.pair]
-    chats = len({one.chat for _, one in rows if one.chat[:3] != "tau"})
+    rows = [(read_off(curve, two), one) for one, (_, two) in zip(data, sums) if one.user and one.marked and not one.draft.setting.pair]
+    chats = len({one.chat for _, one in rows})
     total = sum(one.stands == 1 for _, one in rows)
     for tier in (900, 800, 700):
         got = [one for score, one in rows if score >= tier]
@@ -120,4 +121,4 @@ def tiers(data, sums, curves) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), verbose="-v" in sys.argv)
+    main(Path(sys.argv[1]), verbose="-v" in sys.argv, write="-w" in sys.argv)

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import gzip
 import json
+import math
 import re
-from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy.sparse import csr_matrix
+from scipy.sparse import csr_matrix, vstack
 from sklearn.linear_model import LogisticRegression
 
 from infold.messages import Message, milliseconds
@@ -33,11 +33,13 @@ HERE = Path(__file__).parent
 DATA = HERE / "data"
 DEMO = HERE.parent / "src" / "infold" / "demo" / "conversation.jsonl"
 TARGET = HERE.parent / "src" / "infold" / "quoting" / "weights.json.gz"
-UNIT = 100
+UNIT = 1000
 """A weight of 1 in whole numbers."""
+LIGHT = 0.3
+"""What a run of four characters counts beside other features: there are many of them in a sentence."""
 MARK, OUTDATED = 0.4, 0.12
 """What a standing sentence is worth that no key fact rests on; and one that holds no more."""
-STRENGTH = {WORTH: 0.05, STANDING: 0.08}
+STRENGTH = {WORTH: 0.04, STANDING: 0.08}
 FOLDS = 8
 
 
@@ -60,6 +62,11 @@ class Example:
     def worth(self) -> float:
         """The aim of the first score."""
         return 1.0 if self.facts else 0.0 if not self.stands else OUTDATED if self.outdated else MARK
+
+    @property
+    def marked(self) -> bool:
+        """Whether somebody marked the standing sentences of its chat."""
+        return not self.chat.startswith("tau:")
 
     @property
     def user(self) -> bool:
@@ -146,26 +153,25 @@ Fit = tuple[dict[str, int], float]
 
 def fit(data: Sequence[Example], name: str) -> dict[str, float]:
     """Weights of one score by feature; "" is the bias."""
-    kept = [one for one in data if name == WORTH or one.user]
+    kept = [one for one in data if name == WORTH or (one.user and one.marked)]
     spread = defaultdict(set)
     often: Counter[str] = Counter()
     for one in kept:
         often.update(one.features)
         for feature in one.features:
             spread[feature].add(one.chat)
-    known = sorted(f for f, n in often.items() if n >= 3 and len(spread[f]) >= 2)
+    known = sorted(f for f, n in often.items() if n >= 5 and len(spread[f]) >= 3)
     at = {f: n for n, f in enumerate(known)}
     cells = [[at[f] for f in one.features if f in at] for one in kept]
     ends = np.cumsum([0, *map(len, cells)])
-    matrix = csr_matrix((np.ones(ends[-1]), np.concatenate([np.array(c, dtype=int) for c in cells]), ends), shape=(len(kept), len(known)))
-    aim = np.array([one.worth if name == WORTH else (0.6 if one.stands == 0.5 else one.stands) for one in kept])
+    places = np.concatenate([np.array(c, dtype=int) for c in cells])
+    size = np.array([LIGHT if f.startswith("h:") else 1.0 for f in known])
+    matrix = csr_matrix((size[places], places, ends), shape=(len(kept), len(known)))
+    aim = np.array([one.worth if name == WORTH else (one.stands) for one in kept])
     # A soft aim is the same sentence twice, with two weights.
-    x = matrix
-    from scipy.sparse import vstack
-
-    model = LogisticRegression(C=STRENGTH[name], solver="liblinear", tol=1e-5, max_iter=300, random_state=1)
-    model.fit(vstack([x, x]), np.r_[np.ones(len(kept)), np.zeros(len(kept))], sample_weight=np.r_[aim, 1 - aim])
-    found = {feature: float(w) for feature, w in zip(known, model.coef_[0], strict=True)}
+    model = LogisticRegression(C=STRENGTH[name], solver="liblinear", tol=1e-4, max_iter=300, random_state=1)
+    model.fit(vstack([matrix, matrix]), np.r_[np.ones(len(kept)), np.zeros(len(kept))], sample_weight=np.r_[aim, 1 - aim])
+    found = dict(zip(known, (model.coef_[0] * size).tolist(), strict=True))
     found[""] = float(model.intercept_[0])
     return found
 
@@ -175,7 +181,7 @@ def rounded(worth: Mapping[str, float], standing: Mapping[str, float], curves: M
     names = sorted((worth.keys() | standing.keys()) - {""})
     both = {n: [round(worth.get(n, 0) * UNIT), round(standing.get(n, 0) * UNIT)] for n in names}
     return {
-        "about": "weights of the features of a sentence, hundredths: [worth, standing]; written by python -m training.quoting",
+        "about": "weights of the features of a sentence, thousandths: [worth, standing]; written by python -m training.quoting",
         "bias": [round(worth[""] * UNIT), round(standing[""] * UNIT)],
         "curves": dict(curves),
         "weights": {n: w for n, w in both.items() if any(w)},
@@ -199,21 +205,24 @@ def folds(data: Sequence[Example]) -> list[set[str]]:
     return [set(names[n::FOLDS]) for n in range(FOLDS)]
 
 
-def left_out(data: Sequence[Example]) -> list[tuple[int, int]]:
-    """The sums of every example by models that did not see its chat."""
-    sums: list[tuple[int, int]] = [(0, 0)] * len(data)
+def blind(data: Sequence[Example]) -> dict[str, Model]:
+    """For every chat a model that did not see it; without curves."""
+    found: dict[str, Model] = {}
     for group in folds(data):
         rest = [one for one in data if one.chat not in group]
         model = from_json(rounded(fit(rest, WORTH), fit(rest, STANDING), _FLAT))
-        for at, one in enumerate(data):
-            if one.chat in group:
-                sums[at] = model.sums(one.features)
-    return sums
+        found.update(dict.fromkeys(sorted(group), model))
+    return found
+
+
+def left_out(data: Sequence[Example], models: Mapping[str, Model]) -> list[tuple[int, int]]:
+    """The sums of every example by a model that did not see its chat."""
+    return [models[one.chat].sums(one.features) for one in data]
 
 
 def calibrated(data: Sequence[Example]) -> dict[str, list[list[int]]]:
     """Curves from sums to scores: worth as a chance, standing by precision on chats left out."""
-    return curves_of(data, left_out(data))
+    return curves_of(data, left_out(data, blind(data)))
 
 
 TIERS = ((900, 0.90), (800, 0.80), (700, 0.70))
@@ -221,21 +230,20 @@ TIERS = ((900, 0.90), (800, 0.80), (700, 0.70))
 
 def curves_of(data: Sequence[Example], sums: Sequence[tuple[int, int]]) -> dict[str, list[list[int]]]:
     """The curves for sums that were worked out on chats left out."""
-    logistic = [[x, round(MOST / (1 + 2.718281828 ** (-x / UNIT)))] for x in range(-700, 701, 50)]
-    ranked = sorted(((two, one.stands == 1.0) for one, (_, two) in zip(data, sums, strict=True) if one.user and not one.draft.setting.pair), reverse=True)
-    points: dict[int, int] = {}
-    right, places = 0, {}
-    for n, (score, good) in enumerate(ranked, 1):
+    grid = range(-7 * UNIT, 7 * UNIT + 1, UNIT // 4)
+    chance = {x: MOST / (1 + math.exp(-x / UNIT)) for x in grid}
+    single = [(two, one.stands) for one, (_, two) in zip(data, sums, strict=True) if one.user and one.marked and not one.draft.setting.pair]
+    right, places = 0.0, {}
+    for n, (score, good) in enumerate(sorted(single, reverse=True), 1):
         right += good
-        for tier, precision in TIERS:
-            if n >= 20 and right >= precision * n:
-                places[tier] = score
-    knots = [[ranked[-1][0] - 1, 0]]
-    for tier, _ in reversed(TIERS):
-        if tier in places and places[tier] > knots[-1][0]:
-            knots.append([places[tier], tier])
-    knots.append([max(ranked[0][0], knots[-1][0]) + 1, MOST])
-    return {WORTH: logistic, STANDING: knots}
+        places.update({tier: score for tier, precision in TIERS if n >= 20 and right >= precision * n})
+    likely = min(places.values())
+    ratio = TIERS[-1][0] / (MOST / (1 + math.exp(-likely / UNIT)))
+    standing = [[x, round(chance[x] * ratio)] for x in grid if x < likely]
+    standing += [[places[tier], tier] for tier, _ in reversed(TIERS)]
+    top = max(score for score, _ in single)
+    standing.append([max(top, places[TIERS[0][0]]) + 1, MOST])
+    return {WORTH: [[x, round(chance[x])] for x in grid], STANDING: standing}
 
 
 def write(found: Mapping[str, Any], path: Path = TARGET) -> None:

@@ -17,6 +17,7 @@ from infold.lines.line import (
     QUOTATION,
     STANDING,
     Line,
+    is_standing,
     line_tokens,
     newest,
     normal,
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     from infold.quoting.candidate import Candidate
 
 
-LEAST = 45
+LEAST = 70
 """Worth below which a sentence is hardly ever worth a line."""
 _RESERVE = 2
 _ANY = 10_000_000  # tokens: no cap
@@ -130,11 +131,14 @@ def rebuild(memory: Sequence[Line], leaves: Sequence[Line], policy: Policy, fold
 
 
 def quotation(candidate: Candidate) -> Line:
-    """A candidate as a line."""
+    """A candidate as a line. What outright words say of its kind is as sure as a score that says that it stands."""
+    standing = candidate.standing
+    if candidate.role == "user" and is_standing(candidate.kind, 0):
+        standing = max(standing, STANDING)
     line = Line(
         "", section_of(candidate.kind), candidate.text, candidate.sources, kind=candidate.kind, quote=candidate.words,
         places=candidate.places, role=candidate.role, said_by=candidate.said_by, said_at=candidate.said_at, author=QUOTATION,
-        worth=candidate.worth, standing=candidate.standing,
+        worth=candidate.worth, standing=standing,
     )  # fmt: skip
     return replace(line, tokens=line_tokens(line.shown))
 

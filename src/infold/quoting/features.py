@@ -123,6 +123,8 @@ def features(one: Seen, place: Setting) -> list[str]:
     found += [f"w:{word}" for word in words[:60]]
     found += [f"b:{a} {b}" for a, b in zip(words[:60], words[1:60], strict=False)]
     found.append(f"s:{role}{' '.join(words[:2])}")
+    plain = _DIGITS.sub("0", " ".join(text.lower()[:300].split()))
+    found += [f"h:{plain[n : n + 4]}" for n in range(len(plain) - 3)]
     for run in _CJK.findall(text):
         found += [f"c:{run[n : n + 2]}" for n in range(min(len(run) - 1, 60))]
     # Neighbours.
