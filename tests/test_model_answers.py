@@ -90,7 +90,7 @@ def test_F3_lines_know_how_often_a_model_rewrote_them(url: str, upstream: Upstre
         chat = memory.chat("c", preset="rolling", wait=True)
         talk(chat, 1, 12)
         assert rewrites()["Leg 1 runs on ticket FACT-1201"] == 1
-        assert all(times == 0 for text, times in rewrites().items() if "FACT-1201" not in text)  # carried over
+        assert all(times == 0 for text, times in rewrites().items() if "FACT-1201" not in text)
         talk(chat, 13, 18)
         assert rewrites()["FACT-1201 is what leg 1 runs on"] == 2
         assert rewrites()["Leg 7 runs on ticket FACT-1207"] == 1
