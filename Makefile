@@ -4,6 +4,9 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
+# Images often say otherwise: then each of the many processes of the tests compiles everything anew.
+export PYTHONDONTWRITEBYTECODE =
+
 .PHONY: run test test-postgres lint soak bench local clean
 .DELETE_ON_ERROR:
 
