@@ -33,9 +33,7 @@ def resolve(lines: Iterable[Line]) -> list[Line]:
     facts = {at: replace(line, status=CURRENT) for at, line in enumerate(every) if lasts(line)}
     for at, by in sorted(found.gone.items(), key=lambda one: (one[1], one[0])):
         if at in facts:
-            facts[at] = replace(
-                facts[at], status=SUPERSEDED, valid_to=every[by].said_at, superseded_by=every[by].id
-            )
+            facts[at] = replace(facts[at], status=SUPERSEDED, valid_to=every[by].said_at, superseded_by=every[by].id)
             if at in found.replaced and by not in facts:  # the new value holds as the old one did
                 facts[by] = replace(every[by], status=CURRENT, standing=max(every[by].standing, every[at].standing))
     for one, other in found.conflicts:
@@ -63,5 +61,7 @@ def notable(line: Line) -> bool:
     """Whether a line is worth noting beside memory: a fact, or a word of change that may overrule one."""
     if lasts(line):
         return True
+    if not line.own:
+        return False
     said = said_of(line)
-    return line.own and (said.changed or said.brief or bool(said.taken))
+    return said.changed or said.brief or bool(said.taken)

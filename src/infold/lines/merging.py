@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from infold.folding.likeness import words
 from infold.lines.kinds import PINNED
@@ -95,7 +95,7 @@ def fold_text(
         if same is not None and same.section == line.section:
             draft.put(same)  # said again in the same words: the same line
         else:
-            draft.add(replace(line, layer=layer))
+            draft.add(line, layer=layer)
     holding = {line.id: line for line in fold_quotations(quoted, found, _uncapped(policy), fold).lines}
     for line in quoted:
         if line.layer == FACT and line.id not in holding:
@@ -104,7 +104,7 @@ def fold_text(
         if line.id in replaced:
             draft.put(line)
         elif line.id not in draft.lines and normal(line.text) not in draft.texts:
-            draft.add(replace(line, layer=draft.layer_of(line, layer)))
+            draft.add(line, layer=draft.layer_of(line, line.standing, layer))
     return draft.finished(memory)
 
 
@@ -125,18 +125,18 @@ def rebuild(memory: Sequence[Line], leaves: Sequence[Line], policy: Policy, fold
     draft = _Draft([line for line in memory if line.layer == FACT], fold, policy)
     for line in leaves:
         if normal(line.text) not in draft.texts:
-            draft.add(replace(line, layer=LONG))
+            draft.add(line, layer=LONG)
     return draft.finished(()).lines
 
 
 def quotation(candidate: Candidate) -> Line:
-    """A candidate as a line."""
-    line = Line(
-        "", section_of(candidate.kind), candidate.text, candidate.sources, kind=candidate.kind, quote=candidate.words,
+    """A candidate as a line; its tokens are counted where it joins memory."""
+    kind = candidate.kind
+    return Line(
+        "", section_of(kind), candidate.text, candidate.sources, kind=kind, quote=candidate.words,
         places=candidate.places, role=candidate.role, said_by=candidate.said_by, said_at=candidate.said_at, author=QUOTATION,
         worth=candidate.worth, standing=candidate.standing,
     )  # fmt: skip
-    return replace(line, tokens=line_tokens(line.shown))
 
 
 def survivors(lines: Iterable[Line], answer: Sequence[str]) -> list[Line]:
@@ -185,11 +185,17 @@ class _Draft:
         self.lines[line.id] = line
         self.texts[normal(line.text)] = line.id
 
-    def add(self, line: Line) -> Line:
+    def add(self, line: Line, **values: Any) -> Line:
+        """Put a line, with these values, under a new id."""
         self.made += 1
-        sources = tuple(sorted(set(line.sources)))
+        sources = tuple(sorted({*values.pop("sources", line.sources)}))
         line = replace(
-            line, id=f"{self.fold}.{self.made}", fold=self.fold, sources=sources, tokens=line_tokens(line.shown)
+            line,
+            id=f"{self.fold}.{self.made}",
+            fold=self.fold,
+            sources=sources,
+            tokens=line_tokens(line.shown),
+            **values,
         )
         self.put(line)
         return line
@@ -204,11 +210,11 @@ class _Draft:
         for line in lines:
             self.remove(line.id)
         for line in lines:
-            self.add(replace(line, layer=LONG))
+            self.add(line, layer=LONG)
 
-    def layer_of(self, line: Line, other: str) -> str:
+    def layer_of(self, line: Line, standing: int, other: str) -> str:
         """Where a quotation goes: what people said that holds has a share of its own, where the policy has one."""
-        return FACT if line.own and line.standing >= STANDING and self.policy.facts_cap else other
+        return FACT if line.own and standing >= STANDING and self.policy.facts_cap else other
 
     def finished(self, memory: Sequence[Line]) -> Change:
         policy = self.policy
@@ -298,14 +304,14 @@ class _Meeting:
                 continue
             if effect is Effect.REPEATS:  # one line, which rests on both messages
                 draft.remove(old.id)
-                self.at[at] = draft.add(replace(old, sources=(*old.sources, *line.sources))).id
+                self.at[at] = draft.add(old, sources=(*old.sources, *line.sources)).id
                 return
             if effect is Effect.REPLACES:  # the new one is never the one that is lost
                 worth, standing = max(worth, old.worth), max(standing, old.standing)
             draft.remove(old.id)
             self.index.remove(at)
-        line = replace(line, worth=worth, standing=standing)
-        self._know(draft.add(replace(line, layer=draft.layer_of(line, LEAF if draft.policy.leaf_cap else LONG))))
+        layer = draft.layer_of(line, standing, LEAF if draft.policy.leaf_cap else LONG)
+        self._know(draft.add(line, worth=worth, standing=standing, layer=layer))
 
 
 def said_of(line: Line) -> Said:
