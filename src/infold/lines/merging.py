@@ -266,9 +266,10 @@ def _best(group: Sequence[Line], cap: int) -> set[str]:
     quoted = [line for line in group if line.quoted]
     headings = {line.section for line in quoted}
     room = cap - block_tokens(written) - sum(heading_tokens(section, True) for section in headings)
-    first = [line for line in quoted if is_vital(line.text) and line.own]
+    first = [line for line in quoted if line.own and is_vital(line.text)]
+    ids = {line.id for line in first}
     kept = [*written]
-    for some in (first, [line for line in quoted if line not in first]):
+    for some in (first, [line for line in quoted if line.id not in ids]):
         tokens = [line.tokens for line in some]
         known = {stem for line in kept for stem in stems(line.text)}
         kept += [some[at] for at in choose(some, tokens, room, known)]
