@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import lru_cache, reduce
+from itertools import groupby
 from operator import or_
 from typing import ClassVar
 
@@ -12,6 +13,9 @@ NEAR = 4
 """Messages back that "make that 700" may mean among several."""
 READ = 600
 """Characters of a line that are read."""
+
+Values = tuple[tuple[str, str], ...]
+"""What a text names that can change: each with its sort, such as "money" or "day"."""
 
 _STOP = frozenset(
     """a an the this that these those i you he she it we they me him her us them my your his its our their mine is are am was were be been being do does
@@ -89,9 +93,11 @@ _VALUE = re.compile(
 )
 _VALUE_WORDS = [*_MONTH, *_DAY, *(f"{day}s" for day in _DAY), *_SHORT, *_COUNT, "noon", "midnight"]
 _FIGURE_AT = re.compile(r"[\d€$£¥]")
-_VALUE_AT = re.compile(
-    rf"[\d€$£¥周]|星期|\b(?:{'|'.join(_VALUE_WORDS)})\b|\b(?:in|im|en|em|until|till|by|since) (?=[^\W\d_])"
+_spelled = "|".join(  # by their first letters, which is much faster to try
+    f"{first}(?:{'|'.join(word[1:] for word in words)})"
+    for first, words in groupby(sorted(set(_VALUE_WORDS)), key=lambda word: word[0])
 )
+_VALUE_AT = re.compile(rf"[\d€$£¥周]|星期|\b(?:{_spelled})\b|\b(?:in|im|en|em|until|till|by|since) (?=[^\W\d_])")
 """Where a value may begin: without a word for a day, a month or a number, only where a figure stands."""
 _FIGURE, _NUMBER, _GROUPED = re.compile(r"\d+"), re.compile(_N), re.compile(r"[.,\u202f' ](?=\d{3}(?!\d))")
 
@@ -216,7 +222,8 @@ _SHIFTED = re.compile(
 )
 _HAN_NAMED = re.compile(r"^(?P<of>[\u3400-\u9fff]{2,10}?)(?:现在)?(?:是|为|在|改成|改为|改到|换成|：)(?P<gives>.+)$")
 _END = re.compile(r"[.!?;。！？] |, (?:and|but|so|und|et|y|e) ")
-_SENTENCE = re.compile(r"(?<=[^\W\d_][^\W\d_][^\W\d_][.!?])\s+|(?<=[\d)][!?])\s+|(?<=[。！？])(?=.)")
+_SENTENCE = re.compile(r" (?:(?<=[^\W\d_][^\W\d_][^\W\d_][.!?] )|(?<=[\d)][!?] ))")
+_HAN_SENTENCE = re.compile(rf"{_SENTENCE.pattern}|(?<=[。！？])(?=.)")
 _NOT_OF = re.compile(
     r"^(?:it|that|this|there|here|what|who|which|he|she|they|we|i|you|all|das|es|c['’]est|ce|il|elle|on|ich|er|wir|je)$|^i['’]|['’]ll$"
 )
@@ -267,7 +274,7 @@ def telling(text: str) -> frozenset[str]:
     return frozenset(found)
 
 
-def values(text: str, signs: int) -> tuple[tuple[tuple[str, str], ...], str]:
+def values(text: str, signs: int) -> tuple[Values, str]:
     """The values of lower-case text with these signs, each with its sort, and the text without them."""
     found, between, end = [], [], 0
     for start in (_VALUE_AT if signs & _VALUED.bit else _FIGURE_AT).finditer(text):
@@ -306,7 +313,7 @@ class Taken:
 
     how: str
     words: frozenset[str]
-    values: tuple[tuple[str, str], ...]
+    values: Values
     alone: bool
     """Whether the line says nothing else."""
 
@@ -327,16 +334,18 @@ class Said:
     """What is known of a line for comparing it: made once a line."""
 
     text: str
-    low: str
-    """Its beginning, in small letters, white space folded."""
     role: str
     said_by: str
     seq: int
     said_at: int
     kind: str
     chat: str
+    parts: tuple[Said, ...]
+    """Its sentences, where there are several."""
+    low: str
+    """Its beginning, in small letters, white space folded."""
     core: frozenset[str]
-    values: tuple[tuple[str, str], ...]
+    values: Values
     slot: Slot | None
     taken: tuple[Taken, ...]
     changed: bool
@@ -349,8 +358,6 @@ class Said:
     past: bool
     mine: bool
     """Whether the speaker speaks of "I"."""
-    parts: tuple[Said, ...] = ()
-    """Its sentences, where there are several."""
 
     @classmethod
     def of(
@@ -358,18 +365,9 @@ class Said:
     ) -> Said:
         """Read a line."""
         shown = " ".join(text[:READ].replace("’", "'").split())
-        low = shown.lower()
-        signs = signs_of(low)
-        found, rest = values(low, signs)
-        parts = tuple(cls.of(cut, role, said_by, seq, said_at, kind, chat) for cut in _cut(shown))
-        slots = [part.slot for part in parts if part.slot is not None]
-        return cls(
-            text, low, role, said_by or role, seq, said_at, kind, chat,
-            core=telling(rest), values=found, slot=next(iter(slots), None) if parts else _slot(low, role, signs),
-            taken=_taken(low, signs), changed=_CHANGED(low, signs) and not _TOO(low, signs),
-            brief=_BRIEF(low, signs), sure=not (_UNSURE.search(low) if "?" in low or "？" in low else _UNSURE(low, signs)),
-            denies=_DENIES(low, signs), past=_PAST_TIME(low, signs), mine=_I(low, signs), parts=parts,
-        )  # fmt: skip
+        read = _read(shown, role)
+        parts = tuple(cls.of(cut, role, said_by, seq, said_at, kind, chat) for cut in read[-1])
+        return cls(text, role, said_by or role, seq, said_at, kind, chat, parts, *read[:-1])
 
     def beside(self, other: Said) -> bool:
         """Whether both stand in one message."""
@@ -387,16 +385,35 @@ class Said:
 _I = _Gated("i ich je j yo eu", r"\b(?:i|i['’]\w+|ich|je|j['’]\w+|yo|eu)\b|我")
 
 
+_Read = tuple[
+    str, frozenset[str], Values, Slot | None, tuple[Taken, ...], bool, bool, bool, bool, bool, bool, list[str]
+]
+
+
+@lru_cache(maxsize=4096)
+def _read(shown: str, role: str) -> _Read:
+    """What `Said` holds of a text by itself, in its order, and at last its sentences."""
+    low = shown.lower()
+    signs = signs_of(low)
+    found, rest = values(low, signs)
+    cuts = _cut(shown)
+    slots = (_read(cut, role)[3] for cut in cuts) if cuts else (_slot(low, role, signs, found),)
+    return (
+        low, telling(rest), found, next(filter(None, slots), None), _taken(low, signs),
+        _CHANGED(low, signs) and not _TOO(low, signs), _BRIEF(low, signs),
+        not (_UNSURE.search(low) if "?" in low or "？" in low else _UNSURE(low, signs)),
+        _DENIES(low, signs), _PAST_TIME(low, signs), _I(low, signs), cuts,
+    )  # fmt: skip
+
+
 def _cut(shown: str) -> list[str]:
     """The sentences of a text; none where it is only one."""
-    if shown.isascii() and ". " not in shown and "! " not in shown and "? " not in shown:
-        return []
-    cuts = _SENTENCE.split(shown)
+    cuts = (_SENTENCE if shown.isascii() else _HAN_SENTENCE).split(shown)
     return cuts if len(cuts) > 1 else []
 
 
-def _slot(low: str, role: str, signs: int) -> Slot | None:
-    """What lower-case text speaks of."""
+def _slot(low: str, role: str, signs: int, found: Values) -> Slot | None:
+    """What lower-case text with these values speaks of."""
     for name, pattern in _LIFE:
         if signs & pattern.bit and (match := pattern.search(low)):
             return Slot("me", frozenset([name]), _tail(low[match.end() :]))
@@ -410,8 +427,9 @@ def _slot(low: str, role: str, signs: int) -> Slot | None:
     owner = "me" if (_YOURS if role == "assistant" else _MINE).search(named) else ""
     if not of:
         return None
-    rest = _END.split(values(match["gives"], signs)[1])[0]
-    return Slot(owner, of.union(stem(word) for word in _OF.findall(rest) if word not in _STOP), _tail(match["gives"]))
+    gives = match["gives"]
+    rest = _END.split(values(gives, signs)[1] if found else gives)[0]
+    return Slot(owner, of.union(stem(word) for word in _OF.findall(rest) if word not in _STOP), _tail(gives))
 
 
 def _tail(text: str) -> str:
