@@ -397,7 +397,7 @@ def _read(shown: str, role: str) -> _Read:
     signs = signs_of(low)
     found, rest = values(low, signs)
     cuts = _cut(shown)
-    slots = (_read(cut, role)[3] for cut in cuts) if cuts else (_slot(low, role, signs, found),)
+    slots = (_read(cut.strip(), role)[3] for cut in cuts) if cuts else (_slot(low, role, signs, found),)
     return (
         low, telling(rest), found, next(filter(None, slots), None), _taken(low, signs),
         _CHANGED(low, signs) and not _TOO(low, signs), _BRIEF(low, signs),
