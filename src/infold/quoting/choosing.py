@@ -6,6 +6,8 @@ import heapq
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from itertools import chain
 from typing import Protocol
 
 from infold.quoting.candidate import MOST, Place
@@ -45,15 +47,22 @@ def rank(worth: int, standing: int) -> int:
     return _WORTH[worth] * _STANDS[max(standing, _STANDING_FLOOR)]
 
 
+@lru_cache(maxsize=8192)
 def stems(text: str) -> frozenset[str]:
     """The words that tell what a line is about, less their endings; of Chinese the pairs of signs."""
     found: set[str] = set()
-    for word in _WORD.findall(text.lower()):
-        if _CJK.search(word):
+    spelled = not text.isascii() and _CJK.search(text) is not None
+    for word in {*_WORD.findall(text.lower())}.difference(_STOP):
+        if spelled and _CJK.search(word):
             found.update(word[at : at + 2] for at in range(max(1, len(word) - 1)))
-        elif word not in _STOP and (len(word) > 1 or word.isdigit()):
-            found.add(_ENDING.sub("", word[:24]))
+        elif len(word) > 1 or word.isdigit():
+            found.add(_stem(word[:24]))
     return frozenset(found)
+
+
+@lru_cache(maxsize=8192)
+def _stem(word: str) -> str:
+    return _ENDING.sub("", word)
 
 
 class Quoted(Protocol):
@@ -75,17 +84,18 @@ def choose(lines: Sequence[Quoted], tokens: Sequence[int], cap: int, shown: Iter
     `tokens` says what each line costs; `shown` are stems (see `stems`) of what stands beside these lines anyway. Lines that
     were kept earlier compete again: a line's rank does not depend on the lines beside it, only its novelty does.
     """
-    about = [sorted(stems(line.words)) for line in lines]
-    often = Counter(word for words in about for word in words)
+    about = [stems(line.words) for line in lines]
+    often = Counter(chain.from_iterable(about))
     weight = {word: (len(lines) * 4 // count + 4).bit_length() for word, count in often.items()}
+    ranks = [rank(line.worth, line.standing) for line in lines]
+    totals = [sum(map(weight.__getitem__, words)) for words in about]
     known = set(shown)
     taken: list[int] = []
     left = cap
 
     def gain(at: int) -> int:
-        total = sum(weight[word] for word in about[at])
-        new = sum(weight[word] for word in about[at] if word not in known)
-        return rank(lines[at].worth, lines[at].standing) * (new * 3 + 1) // ((total * 3 + 1) * (tokens[at] + _OVERHEAD))
+        new = totals[at] - sum(map(weight.__getitem__, about[at] & known))
+        return ranks[at] * (new * 3 + 1) // ((totals[at] * 3 + 1) * (tokens[at] + _OVERHEAD))
 
     heap = [(-gain(at), _place(lines[at]), at) for at in range(len(lines)) if tokens[at] <= cap]
     heapq.heapify(heap)
