@@ -117,6 +117,10 @@ def tiers(data, sums, curves) -> None:
     for tier in (900, 800, 700):
         got = [one for score, one in rows if score >= tier]
         if got:
+            if tier == 900:
+                import random
+                for o in random.Random(1).sample(got, min(110, len(got))):
+                    print("sure", {1: "+", 0.5: "?", 0: "-"}[o.stands], o.chat, o.draft.text[:200])
             print(f"tier {tier}: precision {sum(o.stands == 1 for o in got) / len(got):.2f} / {sum(o.stands > 0 for o in got) / len(got):.2f}, {len(got) / chats:.1f} a chat, finds {sum(o.stands == 1 for o in got) / total:.2f}")
 
 

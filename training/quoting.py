@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.sparse import csr_matrix, vstack
 from sklearn.linear_model import LogisticRegression
 
@@ -40,6 +41,9 @@ LIGHT = 0.3
 MARK, OUTDATED = 0.4, 0.12
 """What a standing sentence is worth that no key fact rests on; and one that holds no more."""
 STRENGTH = {WORTH: 0.04, STANDING: 0.08}
+SHARE_OF_WORTH = 0.15
+UNSURE = 0.5
+"""How far a mark counts that is not sure."""
 FOLDS = 8
 
 
@@ -145,46 +149,56 @@ def _standing(draft: Draft, marks: Sequence[Mapping[str, Any]]) -> tuple[float, 
             unsure += shared
             outdated = outdated or mark["changed"] is not None
     whole = place.end - place.start
-    return (1.0 if 2 * sure >= whole else 0.5 if 2 * unsure >= whole else 0.0), outdated
+    return (1.0 if 2 * sure >= whole else UNSURE if 2 * unsure >= whole else 0.0), outdated
 
 
-Fit = tuple[dict[str, int], float]
+Floats = NDArray[np.float64]
 
 
-def fit(data: Sequence[Example], name: str) -> dict[str, float]:
-    """Weights of one score by feature; "" is the bias."""
-    kept = [one for one in data if name == WORTH or (one.user and one.marked)]
-    spread = defaultdict(set)
+def matrix_of(data: Sequence[Example]) -> tuple[csr_matrix, list[str], Floats]:
+    """The examples' features as numbers, the features' names, and what each counts."""
+    spread: defaultdict[str, set[str]] = defaultdict(set)
     often: Counter[str] = Counter()
-    for one in kept:
+    for one in data:
         often.update(one.features)
         for feature in one.features:
             spread[feature].add(one.chat)
     known = sorted(f for f, n in often.items() if n >= 5 and len(spread[f]) >= 3)
     at = {f: n for n, f in enumerate(known)}
-    cells = [[at[f] for f in one.features if f in at] for one in kept]
+    cells = [[at[f] for f in one.features if f in at] for one in data]
     ends = np.cumsum([0, *map(len, cells)])
-    places = np.concatenate([np.array(c, dtype=int) for c in cells])
+    places = np.array([cell for row in cells for cell in row])
     size = np.array([LIGHT if f.startswith("h:") else 1.0 for f in known])
-    matrix = csr_matrix((size[places], places, ends), shape=(len(kept), len(known)))
-    aim = np.array([one.worth if name == WORTH else (one.stands) for one in kept])
-    # A soft aim is the same sentence twice, with two weights.
-    model = LogisticRegression(C=STRENGTH[name], solver="liblinear", tol=1e-4, max_iter=300, random_state=1)
-    model.fit(vstack([matrix, matrix]), np.r_[np.ones(len(kept)), np.zeros(len(kept))], sample_weight=np.r_[aim, 1 - aim])
-    found = dict(zip(known, (model.coef_[0] * size).tolist(), strict=True))
-    found[""] = float(model.intercept_[0])
-    return found
+    return csr_matrix((size[places], places, ends), shape=(len(data), len(known))), known, size
 
 
-def rounded(worth: Mapping[str, float], standing: Mapping[str, float], curves: Mapping[str, Any]) -> dict[str, Any]:
-    """What the weights file holds."""
-    names = sorted((worth.keys() | standing.keys()) - {""})
-    both = {n: [round(worth.get(n, 0) * UNIT), round(standing.get(n, 0) * UNIT)] for n in names}
+def regression(matrix: csr_matrix, aim: Floats, weight: Floats, strength: float) -> Floats:
+    """Weights of the columns, and the bias at the end. A soft aim is the same example twice, with two weights."""
+    model = LogisticRegression(C=strength, solver="liblinear", tol=1e-4, max_iter=300, random_state=1)
+    aims = np.r_[np.ones(len(aim)), np.zeros(len(aim))]
+    model.fit(vstack([matrix, matrix]), aims, sample_weight=np.r_[aim * weight, (1 - aim) * weight])
+    return np.r_[model.coef_[0], model.intercept_]
+
+
+def fit(data: Sequence[Example]) -> dict[str, Any]:
+    """What the weights file holds, the curves aside.
+
+    Standing is the mean of three models, which take a mark that is not sure for half true, for no mark, and for no example,
+    and a little of worth. Such a sum ranks better, and is still one weight a feature.
+    """
+    matrix, known, size = matrix_of(data)
+    worth = regression(matrix, np.array([one.worth for one in data]), np.ones(len(data)), STRENGTH[WORTH])
+    rows = np.array([n for n, one in enumerate(data) if one.user and one.marked])
+    marks = np.array([data[n].stands for n in rows])
+    sure, every = np.floor(marks), np.ones(len(rows))
+    ways = ((marks, every), (sure, every), (sure, 1.0 * (marks != UNSURE)))
+    standing = sum(regression(matrix[rows], aim, weight, STRENGTH[STANDING]) for aim, weight in ways) / len(ways)
+    standing = standing + SHARE_OF_WORTH * worth
+    both = np.rint(np.c_[worth, standing] * np.r_[size, 1.0][:, None] * UNIT).astype(int).tolist()
     return {
         "about": "weights of the features of a sentence, thousandths: [worth, standing]; written by python -m training.quoting",
-        "bias": [round(worth[""] * UNIT), round(standing[""] * UNIT)],
-        "curves": dict(curves),
-        "weights": {n: w for n, w in both.items() if any(w)},
+        "bias": both[-1],
+        "weights": {name: pair for name, pair in zip(known, both, strict=False) if any(pair)},
     }
 
 
@@ -194,9 +208,7 @@ _FLAT = {WORTH: [[-1000, 0], [1000, MOST]], STANDING: [[-1000, 0], [1000, MOST]]
 def train(leave_out: Collection[str] = (), curves: Mapping[str, Any] | None = None) -> dict[str, Any]:
     """The weights file's content, trained without some chats. Without curves they are worked out by leaving chats out."""
     data = [one for one in examples() if one.chat not in leave_out]
-    found = rounded(fit(data, WORTH), fit(data, STANDING), _FLAT)
-    found["curves"] = dict(curves or calibrated(data))
-    return found
+    return {**fit(data), "curves": dict(curves or calibrated(data))}
 
 
 def folds(data: Sequence[Example]) -> list[set[str]]:
@@ -210,7 +222,7 @@ def blind(data: Sequence[Example]) -> dict[str, Model]:
     found: dict[str, Model] = {}
     for group in folds(data):
         rest = [one for one in data if one.chat not in group]
-        model = from_json(rounded(fit(rest, WORTH), fit(rest, STANDING), _FLAT))
+        model = from_json({**fit(rest), "curves": _FLAT})
         found.update(dict.fromkeys(sorted(group), model))
     return found
 

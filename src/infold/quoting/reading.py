@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from infold.messages import Message
 from infold.quoting import dates, kinds
 from infold.quoting.candidate import Candidate, Place
+from infold.quoting.cues import CJK, COURTESY
 from infold.quoting.features import NOTHING, Seen, Setting, features, seen
 from infold.quoting.fields import fields
 from infold.quoting.scoring import Model, shipped
@@ -101,7 +102,8 @@ def drafts(message: Message, before: Sequence[Message]) -> list[Draft]:
             joined = f"{question[0]} {said}"
             found.append(Draft(joined, (question[1], place), seen(joined), replace(setting, answers=True)))
             continue
-        found.append(Draft(said, (place,), words[at], setting))
+        if not _empty(words[at]):
+            found.append(Draft(said, (place,), words[at], setting))
         if at + 1 < len(pieces) and _go_together(one, pieces[at + 1][0]) and not (lead or tail or pieces[at + 1][2]):
             end = pieces[at + 1][0].end
             joined = _folded(text[one.start : end])
@@ -109,6 +111,18 @@ def drafts(message: Message, before: Sequence[Message]) -> list[Draft]:
             pair = replace(setting, pair=True, after=after)
             found.append(Draft(joined, (Place(message.seq, one.start, end),), seen(joined), pair))
     return found
+
+
+def _empty(words: Seen) -> bool:
+    """Whether a sentence says nothing by itself: a word or two, courtesy, the label of what follows."""
+    text = words.text
+    if text.endswith((":", "：")):
+        return True
+    if any(map(str.isdigit, text)):
+        return False
+    if not text.isascii() and CJK.search(text):
+        return len(text) < 6
+    return len(words.words) < 3 or all(word in COURTESY for word in words.words)
 
 
 def _of_tool(message: Message) -> list[Draft]:
