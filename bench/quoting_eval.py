@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import sys
 import time
@@ -10,13 +9,15 @@ from collections import defaultdict
 from dataclasses import replace
 from pathlib import Path
 
+from training import quoting as training
+from training.data import chats
+
 from infold.lines.kinds import KINDS, SECTIONS
 from infold.quoting.candidate import Candidate
 from infold.quoting.choosing import choose
 from infold.quoting.reading import REACH, read_with
 from infold.quoting.scoring import from_json
 from infold.tokens import count
-from training import quoting as training
 
 RULES = ("rule", "preference", "constraint")
 
@@ -52,7 +53,9 @@ def density_of(ms, budget, m):
 def measures(folder: Path):
     """`density` and `holds` as the reference has them."""
     text = (folder / "measure.py").read_text().replace("from infold import Memory", "")
-    head = text[text.index("def text_of") : text.index("def feed")] + text[text.index("def flat") : text.index("def last")]
+    head = (
+        text[text.index("def text_of") : text.index("def feed")] + text[text.index("def flat") : text.index("def last")]
+    )
     space: dict = {}
     exec("import collections, json, math, os, random, re, sys\n" + head, space)
     return space
@@ -60,7 +63,7 @@ def measures(folder: Path):
 
 def main(folder: Path, budgets=(510, 1000, 1500), verbose=False, write=False) -> None:
     sys.path.insert(0, str(folder))
-    import chats
+    import chats as shared
 
     facts = defaultdict(list)
     for row in (folder / "key-facts.jsonl").read_text().splitlines():
@@ -81,8 +84,8 @@ def main(folder: Path, budgets=(510, 1000, 1500), verbose=False, write=False) ->
     tiers(data, sums, curves)
     tally = defaultdict(list)
     for (name, upto), fs in facts.items():
-        raw = chats.load(name, demo=training.DEMO)["messages"][:upto]
-        ms = training.messages(raw)
+        raw = shared.load(name, demo=chats.DEMO)["messages"][:upto]
+        ms = chats.messages(raw)
         model = models.get(name, whole)
         found = [c for at, m in enumerate(ms) for c in read_with(model, m, ms[max(0, at - REACH) : at])]
         for b in budgets:
@@ -90,12 +93,23 @@ def main(folder: Path, budgets=(510, 1000, 1500), verbose=False, write=False) ->
             for what, text in ((f"quoted {b}", render(kept)), (f"density {b}", space["density"](raw, b))):
                 hits = [space["holds"](f, text) for f in fs]
                 rules = [h for h, f in zip(hits, fs) if f["kind"] in RULES]
-                lang = name[4:] if name in ("own:de", "own:fr", "own:es", "own:zh", "own:pt") else "en" if name[:3] in ("own", "dem") else ""
+                lang = (
+                    name[4:]
+                    if name in ("own:de", "own:fr", "own:es", "own:zh", "own:pt")
+                    else "en"
+                    if name[:3] in ("own", "dem")
+                    else ""
+                )
                 for key in ("all", name.split(":")[0], lang, name):
                     tally[what, key] += hits
                     tally[what, key, "r"] += rules
             if b == 510 and verbose:
-                print("=====", name, f"{100 * sum(space['holds'](f, render(kept)) for f in fs) / len(fs):.0f} %", count(render(kept)))
+                print(
+                    "=====",
+                    name,
+                    f"{100 * sum(space['holds'](f, render(kept)) for f in fs) / len(fs):.0f} %",
+                    count(render(kept)),
+                )
                 print(render(kept))
                 for f in fs:
                     if not space["holds"](f, render(kept)):
@@ -103,7 +117,14 @@ def main(folder: Path, budgets=(510, 1000, 1500), verbose=False, write=False) ->
     p = lambda v: f"{100 * sum(v) / max(1, len(v)):.0f}"
     for b in budgets:
         for what in (f"quoted {b}", f"density {b}"):
-            print(f"{what:14s}", f"{100 * sum(tally[what, 'all']) / len(tally[what, 'all']):.1f} / {100 * sum(tally[what, 'all', 'r']) / len(tally[what, 'all', 'r']):.1f} |", "  ".join(f"{k} {p(tally[what, k])}/{p(tally[what, k, 'r'])}" for k in ("own", "demo", "tau", "locomo", "en", "de", "fr", "es", "zh", "pt")))
+            print(
+                f"{what:14s}",
+                f"{100 * sum(tally[what, 'all']) / len(tally[what, 'all']):.1f} / {100 * sum(tally[what, 'all', 'r']) / len(tally[what, 'all', 'r']):.1f} |",
+                "  ".join(
+                    f"{k} {p(tally[what, k])}/{p(tally[what, k, 'r'])}"
+                    for k in ("own", "demo", "tau", "locomo", "en", "de", "fr", "es", "zh", "pt")
+                ),
+            )
     print(" ".join(f"{k[1]} {p(v)}" for k, v in tally.items() if k[0] == "quoted 510" and len(k) == 2 and ":" in k[1]))
 
 
@@ -111,17 +132,24 @@ def tiers(data, sums, curves) -> None:
     from infold.quoting.scoring import read_off
 
     curve = tuple(map(tuple, curves["standing"]))
-    rows = [(read_off(curve, two), one) for one, (_, two) in zip(data, sums) if one.user and one.marked and not one.draft.setting.pair]
-    chats = len({one.chat for _, one in rows})
+    rows = [
+        (read_off(curve, two), one)
+        for one, (_, two) in zip(data, sums)
+        if one.user and one.marked and not one.draft.setting.pair
+    ]
+    every = len({one.chat for _, one in rows})
     total = sum(one.stands == 1 for _, one in rows)
     for tier in (900, 800, 700):
         got = [one for score, one in rows if score >= tier]
         if got:
             if tier == 900:
                 import random
+
                 for o in random.Random(1).sample(got, min(110, len(got))):
                     print("sure", {1: "+", 0.5: "?", 0: "-"}[o.stands], o.chat, o.draft.text[:200])
-            print(f"tier {tier}: precision {sum(o.stands == 1 for o in got) / len(got):.2f} / {sum(o.stands > 0 for o in got) / len(got):.2f}, {len(got) / chats:.1f} a chat, finds {sum(o.stands == 1 for o in got) / total:.2f}")
+            print(
+                f"tier {tier}: precision {sum(o.stands == 1 for o in got) / len(got):.2f} / {sum(o.stands > 0 for o in got) / len(got):.2f}, {len(got) / every:.1f} a chat, finds {sum(o.stands == 1 for o in got) / total:.2f}"
+            )
 
 
 if __name__ == "__main__":

@@ -24,15 +24,14 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_matrix, vstack
 from sklearn.linear_model import LogisticRegression
 
-from infold.messages import Message, milliseconds
+from infold.messages import Message
 from infold.quoting.candidate import MOST
 from infold.quoting.features import features
 from infold.quoting.reading import REACH, Draft, drafts
 from infold.quoting.scoring import STANDING, WORTH, Model, from_json
+from training.data import chats
 
 HERE = Path(__file__).parent
-DATA = HERE / "data"
-DEMO = HERE.parent / "src" / "infold" / "demo" / "conversation.jsonl"
 TARGET = HERE.parent / "src" / "infold" / "quoting" / "weights.json.gz"
 UNIT = 1000
 """A weight of 1 in whole numbers."""
@@ -77,31 +76,6 @@ class Example:
         return self.draft.setting.role == "user"
 
 
-def rows(name: str) -> list[dict[str, Any]]:
-    """The rows of a file of gold data."""
-    return [json.loads(line) for line in (DATA / name).read_text("utf-8").splitlines() if line.strip()]
-
-
-def chats() -> dict[str, list[Message]]:
-    """Every chat to train on, by name."""
-    found = {f"own:{path.stem}": json.loads(path.read_text("utf-8"))["messages"] for path in sorted((DATA / "own").glob("*.json"))}
-    found["demo"] = [json.loads(line) for line in DEMO.read_text("utf-8").splitlines()]
-    for key, chat in json.loads((DATA / "tau-airline.json").read_text("utf-8")).items():
-        found[f"tau:{key}"] = chat["messages"]
-    return {name: messages(chat) for name, chat in found.items()}
-
-
-def messages(raw: Sequence[Mapping[str, Any]]) -> list[Message]:
-    """Messages as they stand in a ledger, system messages left out."""
-    found = []
-    for one in (one for one in raw if one["role"] != "system"):
-        content = one.get("content")
-        when = milliseconds(one["created_at"]) if one.get("created_at") else 0
-        name = re.sub(r"\W+", "_", one["name"])[:60] if one.get("name") else None
-        found.append(Message(one["role"], content, name, tuple(one.get("tool_calls") or ()), one.get("tool_call_id"), seq=len(found) + 1, created_at=when))
-    return found
-
-
 def line_of(role: str, name: str | None, text: str) -> str:
     """A line of memory as it is shown."""
     who = {"assistant": "Assistant", "tool": "Tool"}.get(role, name)
@@ -110,22 +84,30 @@ def line_of(role: str, name: str | None, text: str) -> str:
 
 def holds(fact: Mapping[str, Any], line: str) -> bool:
     """Whether a line holds a key fact."""
-    return all(re.search(p, line, re.I) for p in fact["find"]) and not any(re.search(p, line, re.I) for p in fact["not"] or ())
+    return all(re.search(p, line, re.I) for p in fact["find"]) and not any(
+        re.search(p, line, re.I) for p in fact["not"] or ()
+    )
 
 
 @cache
 def examples() -> tuple[Example, ...]:
     """Every candidate of every chat."""
     facts = defaultdict(list)
-    for fact in rows("key-facts.jsonl"):
+    for fact in chats.rows("key-facts.jsonl"):
         facts[fact["chat"]].append(fact)
     marks = defaultdict(list)
-    for mark in rows("standing.jsonl"):
+    for mark in chats.rows("standing.jsonl"):
         marks[mark["chat"], mark["seq"]].append(mark)
-    return tuple(one for name, chat in chats().items() for one in _of_chat(name, chat, facts[name], marks))
+    return tuple(
+        one
+        for name, chat in ((name, chats.load(name)) for name in chats.names())
+        for one in _of_chat(name, chat, facts[name], marks)
+    )
 
 
-def _of_chat(name: str, chat: list[Message], facts: list[dict[str, Any]], marks: Mapping[tuple[str, int], list[dict[str, Any]]]) -> Iterator[Example]:
+def _of_chat(
+    name: str, chat: list[Message], facts: list[dict[str, Any]], marks: Mapping[tuple[str, int], list[dict[str, Any]]]
+) -> Iterator[Example]:
     upto = facts[0]["upto"] if facts else 0
     for at, message in enumerate(chat):
         for draft in drafts(message, chat[max(0, at - REACH) : at]):
@@ -177,7 +159,8 @@ def regression(matrix: csr_matrix, aim: Floats, weight: Floats, strength: float)
     model = LogisticRegression(C=strength, solver="liblinear", tol=1e-4, max_iter=300, random_state=1)
     aims = np.r_[np.ones(len(aim)), np.zeros(len(aim))]
     model.fit(vstack([matrix, matrix]), aims, sample_weight=np.r_[aim * weight, (1 - aim) * weight])
-    return np.r_[model.coef_[0], model.intercept_]
+    found: Floats = np.r_[model.coef_[0], model.intercept_]
+    return found
 
 
 def fit(data: Sequence[Example]) -> dict[str, Any]:
@@ -244,7 +227,11 @@ def curves_of(data: Sequence[Example], sums: Sequence[tuple[int, int]]) -> dict[
     """The curves for sums that were worked out on chats left out."""
     grid = range(-7 * UNIT, 7 * UNIT + 1, UNIT // 4)
     chance = {x: MOST / (1 + math.exp(-x / UNIT)) for x in grid}
-    single = [(two, one.stands) for one, (_, two) in zip(data, sums, strict=True) if one.user and one.marked and not one.draft.setting.pair]
+    single = [
+        (two, one.stands)
+        for one, (_, two) in zip(data, sums, strict=True)
+        if one.user and one.marked and not one.draft.setting.pair
+    ]
     right, places = 0.0, {}
     for n, (score, good) in enumerate(sorted(single, reverse=True), 1):
         right += good

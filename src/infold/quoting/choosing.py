@@ -5,9 +5,10 @@ from __future__ import annotations
 import heapq
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from typing import Protocol
 
-from infold.quoting.candidate import MOST, Candidate
+from infold.quoting.candidate import MOST, Place
 
 _WORD = re.compile(r"[^\W_]+")
 _CJK = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]")
@@ -39,9 +40,27 @@ _WORTH = [_root(n**13 * 10**10, 10) for n in range(MOST + 1)]
 _STANDS = [_root(n**7 * 10**20, 10) for n in range(MOST + 1)]
 
 
+class Scored(Protocol):
+    """A candidate, or a line that was chosen earlier."""
+
+    @property
+    def text(self) -> str: ...
+    @property
+    def places(self) -> tuple[Place, ...]: ...
+    @property
+    def worth(self) -> int: ...
+    @property
+    def standing(self) -> int: ...
+
+
 def rank(worth: int, standing: int) -> int:
     """How much a line counts: worth^1.3 × standing^0.7, times a thousand. Twice as good a line counts four times as much."""
     return _WORTH[worth] * _STANDS[max(standing, _STANDING_FLOOR)]
+
+
+def rank_of(line: Scored) -> int:
+    """How much a line counts."""
+    return rank(line.worth, line.standing)
 
 
 def stems(text: str) -> frozenset[str]:
@@ -55,15 +74,22 @@ def stems(text: str) -> frozenset[str]:
     return frozenset(found)
 
 
-def choose(lines: Sequence[Candidate], tokens: Sequence[int], cap: int, shown: Iterable[str] = ()) -> list[int]:
+def choose(
+    lines: Sequence[Scored],
+    tokens: Sequence[int],
+    cap: int,
+    shown: Iterable[str] = (),
+    by: Callable[[Scored], int] = rank_of,
+) -> list[int]:
     """Which lines to keep, in the order given, within `cap` tokens.
 
     `tokens` says what each line costs; `shown` are stems (see `stems`) of what stands beside these lines anyway. Lines that
-    were kept earlier compete again: a line's rank does not depend on the lines beside it, only its novelty does.
+    were kept earlier compete again: a line's rank (`by`) does not depend on the lines beside it, only its novelty does.
     """
     about = [sorted(stems(line.text)) for line in lines]
     often = Counter(word for words in about for word in words)
     weight = {word: (len(lines) * 4 // count + 4).bit_length() for word, count in often.items()}
+    ranks = [by(line) for line in lines]
     known = set(shown)
     taken: list[int] = []
     left = cap
@@ -71,12 +97,12 @@ def choose(lines: Sequence[Candidate], tokens: Sequence[int], cap: int, shown: I
     def gain(at: int) -> int:
         total = sum(weight[word] for word in about[at])
         new = sum(weight[word] for word in about[at] if word not in known)
-        return rank(lines[at].worth, lines[at].standing) * (new * 3 + 1) // ((total * 3 + 1) * (tokens[at] + _OVERHEAD))
+        return ranks[at] * (new * 3 + 1) // ((total * 3 + 1) * (tokens[at] + _OVERHEAD))
 
     heap = [(-gain(at), _place(lines[at]), at) for at in range(len(lines)) if tokens[at] <= cap]
     heapq.heapify(heap)
     while heap and left > 0:
-        before, place, at = heapq.heappop(heap)
+        _, place, at = heapq.heappop(heap)
         if tokens[at] > left:
             continue
         # Gains only fall: the best one that is up to date is the best.
@@ -93,12 +119,12 @@ def choose(lines: Sequence[Candidate], tokens: Sequence[int], cap: int, shown: I
     return sorted(taken)
 
 
-def _place(line: Candidate) -> tuple[int, int, int]:
+def _place(line: Scored) -> tuple[int, int, int]:
     last = line.places[-1]
     return (last.seq, last.start, last.end)
 
 
-def _overlap(one: Candidate, two: Candidate) -> bool:
+def _overlap(one: Scored, two: Scored) -> bool:
     """Whether two lines quote the same words, headings and questions aside."""
     a, b = one.places[-1], two.places[-1]
     return a.seq == b.seq and a.start < b.end and b.start < a.end

@@ -13,6 +13,7 @@ MOST_FIELDS = 8
 """Candidates of one result."""
 _LONG = 160  # characters of neighbouring fields that stand in one candidate
 _TOKEN = re.compile(r'"((?:[^"\\]|\\.){0,400})"(\s*:)?|([{}\[\]])|(-?\d[\d.eE+-]*|true|false|null)')
+_STARTS = re.compile(r"\s{0,50}(?:\{\s{0,50}[\"}]|\[\s{0,50}(?:[\[{\"]|-?\d[\d.]*\s?[,\]]))")
 _LINE = re.compile(r"[ \t]*([^\W\d_][\w .()/-]{0,40}?)[ \t]*[:=][ \t]+(\S.{0,200})")
 _PROSE = re.compile(r"(?:[^\W\d_]{2,}[,;:]? ){2,}|[\u3400-\u9fff]{4,}")
 
@@ -28,8 +29,7 @@ class Field:
 
 def fields(text: str) -> list[Field]:
     """The fields of a result, or the sentences of one that is prose; little of a listing."""
-    bare = text[:200].lstrip()
-    if bare[:1] in ("{", "["):
+    if _STARTS.match(text):
         return _json(text)[:MOST_FIELDS]
     return _plain(text)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from infold.messages import Message
 from infold.quoting import dates, kinds
@@ -71,7 +72,8 @@ def drafts(message: Message, before: Sequence[Message]) -> list[Draft]:
     if not pieces:
         return []
     reply_to, question = _question(message, before)
-    base = Setting(
+    settle = partial(
+        Setting,
         message.role,
         message.name is not None,
         of=len(pieces),
@@ -82,34 +84,35 @@ def drafts(message: Message, before: Sequence[Message]) -> list[Draft]:
     words = [seen(_folded(text[one.start : one.end])) for one, _, _ in pieces]
     found: list[Draft] = []
     for at, (one, lead, tail) in enumerate(pieces):
-        setting = replace(
-            base,
+        here = partial(
+            settle,
             at=at,
             item=one.item,
             heading=one.heading is not None,
             before=words[at - 1] if at else NOTHING,
-            after=words[at + 1] if at + 1 < len(words) else NOTHING,
         )
+        after = words[at + 1] if at + 1 < len(words) else NOTHING
         place = Place(message.seq, one.start, one.end)
         said = f"{'… ' if lead else ''}{words[at].text}{'…' if tail else ''}"
         if one.heading:
             head = _folded(text[slice(*one.heading)])
             colon = "" if head.endswith((":", "：")) else ":"
             places = (Place(message.seq, *one.heading), place)
-            found.append(Draft(f"{head}{colon} {said}", places, words[at], setting))
+            found.append(Draft(f"{head}{colon} {said}", places, words[at], here(after=after)))
             continue
         if at == 0 and question and len(said) <= _FRAGMENT and not words[at].asks:
             joined = f"{question[0]} {said}"
-            found.append(Draft(joined, (question[1], place), seen(joined), replace(setting, answers=True)))
+            found.append(Draft(joined, (question[1], place), seen(joined), here(after=after, answers=True)))
             continue
         if not _empty(words[at]):
-            found.append(Draft(said, (place,), words[at], setting))
+            found.append(Draft(said, (place,), words[at], here(after=after)))
         if at + 1 < len(pieces) and _go_together(one, pieces[at + 1][0]) and not (lead or tail or pieces[at + 1][2]):
             end = pieces[at + 1][0].end
             joined = _folded(text[one.start : end])
             after = words[at + 2] if at + 2 < len(words) else NOTHING
-            pair = replace(setting, pair=True, after=after)
-            found.append(Draft(joined, (Place(message.seq, one.start, end),), seen(joined), pair))
+            found.append(
+                Draft(joined, (Place(message.seq, one.start, end),), seen(joined), here(after=after, pair=True))
+            )
     return found
 
 
@@ -174,7 +177,13 @@ def _speaker(message: Message, before: Sequence[Message]) -> str:
     if not before:
         return ""
     last = before[-1]
-    return "same" if (last.role, last.name) == (message.role, message.name) else "other" if last.role == "user" else last.role
+    return (
+        "same"
+        if (last.role, last.name) == (message.role, message.name)
+        else "other"
+        if last.role == "user"
+        else last.role
+    )
 
 
 def _question(message: Message, before: Sequence[Message]) -> tuple[Seen, tuple[str, Place] | None]:

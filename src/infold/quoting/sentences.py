@@ -35,7 +35,9 @@ _CODE = re.compile(
 _RULE = re.compile(r"\s*(?:[-=*_~]\s*){3,}$")
 _LABEL = re.compile(r"[^.!?。！？]{2,70}[:：]\s*$")
 # The end of a sentence: marks, then quotes and brackets that close it.
-_END = re.compile(r"(?:[.!?…]+[\"'”’»)\]*_]*(?=\s)|[。！？；]+[”’」』）\"]*|[!?]+[\"'”’»)\]]*(?=[\u3400-\u9fff]))")
+_END = re.compile(
+    r"(?<![.!?…])(?:[.!?…]++[\"'”’»)\]*_]*+(?=\s)|[。！？；]+[”’」』）\"]*|[!?]++[\"'”’»)\]]*+(?=[\u3400-\u9fff]))"
+)
 _BEFORE = re.compile(r"[^\s(\[\"'“„«]{1,12}$")
 _SHORT = frozenset(
     "mr mrs ms dr prof st jr sr vs etc e.g i.e eg ie approx no nr tel p pp vol fig inc ltd co corp dept est a.m p.m am pm jan feb mar apr jun jul "
@@ -100,7 +102,7 @@ def _paragraphs(text: str) -> Iterator[tuple[int, int]]:
     open_at = -1
     last = -1
     for start, end in _prose(text):
-        line = text[start:min(end, start + budget)]
+        line = text[start : min(end, start + budget)]
         budget -= len(line)
         end = start + len(line)
         wrapped = (
@@ -124,7 +126,7 @@ def _paragraphs(text: str) -> Iterator[tuple[int, int]]:
 def _prose(text: str) -> Iterator[tuple[int, int]]:
     """Lines that are neither code, quotation, table, log nor ours."""
     lines = _lines(text)
-    kinds = [_left_out(text[start:min(end, start + 300)]) for start, end in lines]
+    kinds = [_left_out(text[start : min(end, start + 300)]) for start, end in lines]
     fenced = False
     for at, (start, end) in enumerate(lines):
         if _FENCE.match(text, start, end):
@@ -171,7 +173,7 @@ def _kept_lines(text: str, kept: list[str], lines: list[tuple[int, int]]) -> lis
 def _left_out(line: str) -> int:
     """2 for a line that is surely no prose, 1 for one that looks like code, 0 for the rest."""
     bare = line.strip()
-    if not bare or bare.startswith(">") and not bare.startswith(">>> ") or bare.count("|") >= 2 or _RULE.match(line):
+    if not bare or (bare.startswith(">") and not bare.startswith(">>> ")) or bare.count("|") >= 2 or _RULE.match(line):
         return 2 if bare else 0
     if _LOG.match(line):
         return 2
