@@ -89,13 +89,6 @@ CLASSES = {
 """Class -> single words, then after a bar expressions of two or three words with commas between."""
 
 CJK = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]")
-COURTESY = frozenset(
-    " ".join(CLASSES[name].split("|")[0] for name in ("thanks", "sorry", "praise", "yes", "please")).split()
-    + "you so much very a the that that's is it it's for all of and what oh ah hi hello hey bye good morning night day luck no problem well done too my me i'm "
-    "welcome idea sounds looks really such always love this to hear".split()
-)
-"""Of these words a sentence may be made that says nothing."""
-
 WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
 
 

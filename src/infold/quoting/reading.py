@@ -9,7 +9,8 @@ from functools import partial
 from infold.messages import Message
 from infold.quoting import dates, kinds
 from infold.quoting.candidate import Candidate, Place
-from infold.quoting.cues import CJK, COURTESY
+from infold.quoting.courtesy import idle
+from infold.quoting.cues import CJK
 from infold.quoting.features import NOTHING, Seen, Setting, features, seen
 from infold.quoting.fields import fields
 from infold.quoting.scoring import Model, shipped
@@ -104,9 +105,14 @@ def drafts(message: Message, before: Sequence[Message]) -> list[Draft]:
             joined = f"{question[0]} {said}"
             found.append(Draft(joined, (question[1], place), seen(joined), here(after=after, answers=True)))
             continue
+        if idle(words[at].text, words[at].words):
+            continue
         if not _empty(words[at]):
             found.append(Draft(said, (place,), words[at], here(after=after)))
-        if at + 1 < len(pieces) and _go_together(one, pieces[at + 1][0]) and not (lead or tail or pieces[at + 1][2]):
+        if lead or tail or at + 1 == len(pieces) or pieces[at + 1][2]:
+            continue
+        follows = words[at + 1]
+        if _go_together(one, pieces[at + 1][0]) and not idle(follows.text, follows.words):
             end = pieces[at + 1][0].end
             joined = _folded(text[one.start : end])
             after = words[at + 2] if at + 2 < len(words) else NOTHING
@@ -117,7 +123,7 @@ def drafts(message: Message, before: Sequence[Message]) -> list[Draft]:
 
 
 def _empty(words: Seen) -> bool:
-    """Whether a sentence says nothing by itself: a word or two, courtesy, the label of what follows."""
+    """Whether a sentence says nothing by itself: a word or two, the label of what follows."""
     text = words.text
     if text.endswith((":", "：")):
         return True
@@ -125,7 +131,7 @@ def _empty(words: Seen) -> bool:
         return False
     if not text.isascii() and CJK.search(text):
         return len(text) < 6
-    return len(words.words) < 3 or all(word in COURTESY for word in words.words)
+    return len(words.words) < 3
 
 
 def _of_tool(message: Message) -> list[Draft]:
