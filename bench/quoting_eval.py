@@ -50,6 +50,14 @@ def density_of(ms, budget, m):
     return m["density"](ms, budget)
 
 
+def folded(per_message: list[list[Candidate]], budget: int, step: int = 12) -> list[Candidate]:
+    """A summary that was chosen anew every few messages, from what it held and what came."""
+    kept: list[Candidate] = []
+    for at in range(0, len(per_message), step):
+        kept = summary([*kept, *(one for found in per_message[at : at + step] for one in found)], budget)
+    return kept
+
+
 def measures(folder: Path):
     """`density` and `holds` as the reference has them."""
     text = (folder / "measure.py").read_text().replace("from infold import Memory", "")
@@ -87,10 +95,11 @@ def main(folder: Path, budgets=(510, 1000, 1500), verbose=False, write=False) ->
         raw = shared.load(name, demo=chats.DEMO)["messages"][:upto]
         ms = chats.messages(raw)
         model = models.get(name, whole)
-        found = [c for at, m in enumerate(ms) for c in read_with(model, m, ms[max(0, at - REACH) : at])]
+        each = [list(read_with(model, m, ms[max(0, at - REACH) : at])) for at, m in enumerate(ms)]
+        found = [one for some in each for one in some]
         for b in budgets:
             kept = summary(found, b)
-            for what, text in ((f"quoted {b}", render(kept)), (f"density {b}", space["density"](raw, b))):
+            for what, text in ((f"quoted {b}", render(kept)), (f"folded {b}", render(folded(each, b))), (f"density {b}", space["density"](raw, b))):
                 hits = [space["holds"](f, text) for f in fs]
                 rules = [h for h, f in zip(hits, fs) if f["kind"] in RULES]
                 lang = (
@@ -116,7 +125,7 @@ def main(folder: Path, budgets=(510, 1000, 1500), verbose=False, write=False) ->
                         print("   missing", f["kind"], f["says"])
     p = lambda v: f"{100 * sum(v) / max(1, len(v)):.0f}"
     for b in budgets:
-        for what in (f"quoted {b}", f"density {b}"):
+        for what in (f"quoted {b}", f"folded {b}", f"density {b}"):
             print(
                 f"{what:14s}",
                 f"{100 * sum(tally[what, 'all']) / len(tally[what, 'all']):.1f} / {100 * sum(tally[what, 'all', 'r']) / len(tally[what, 'all', 'r']):.1f} |",
