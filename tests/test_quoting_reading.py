@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from training.data import chats
 
 from infold.messages import Message
-from infold.quoting.candidate import MOST, Candidate
+from infold.quoting.candidate import LIKELY, MOST, SURE, Candidate
 from infold.quoting.reading import LONGEST, REACH, read
 
 
@@ -209,3 +209,14 @@ def test_every_chat_gives_candidates() -> None:
     counts = [sum(len(read(m, ())) for m in chats.load(name)) for name in NAMES]
     assert min(counts) > 20
     assert len(list(chain(NAMES))) >= 24
+
+
+RULE = "Please never call me before nine, I am on nights and always asleep then."
+
+
+def test_F12_what_somebody_else_wrote_is_no_sure_wish() -> None:
+    own = max(one.standing for one in lines(say(RULE)))
+    for text in (f'she said "{RULE}"', f"my sister wrote:\n\nDear Ada,\n\n{RULE}", f"seht mal: „{RULE}“"):
+        assert max(one.standing for one in lines(say(text))) < SURE
+    assert own >= SURE
+    assert max(one.standing for one in lines(say(f"Hello robot,\n{RULE}"))) >= LIKELY

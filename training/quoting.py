@@ -134,6 +134,7 @@ def _standing(draft: Draft, marks: Sequence[Mapping[str, Any]]) -> tuple[float, 
 
 
 Floats = NDArray[np.float64]
+Curve = tuple[tuple[int, int], ...]
 
 
 def matrix_of(data: Sequence[Example]) -> tuple[csr_matrix, list[str], Floats]:

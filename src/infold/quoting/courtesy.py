@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from infold.quoting.cues import CLASSES, CJK
+from infold.quoting.cues import CJK, CLASSES
 
 _SHORT = 9
 """Words of a sentence that a courtesy may fill."""

@@ -8,11 +8,12 @@ from functools import partial
 
 from infold.messages import Message
 from infold.quoting import dates, kinds
-from infold.quoting.candidate import Candidate, Place
+from infold.quoting.candidate import SURE, Candidate, Place
 from infold.quoting.courtesy import idle
 from infold.quoting.cues import CJK
 from infold.quoting.features import NOTHING, Seen, Setting, features, seen
 from infold.quoting.fields import fields
+from infold.quoting.pasted import in_quotes, letter_from
 from infold.quoting.scoring import Model, shipped
 from infold.quoting.sentences import Sentence, split
 
@@ -45,8 +46,15 @@ def read(message: Message, before: Sequence[Message]) -> tuple[Candidate, ...]:
 def read_with(model: Model, message: Message, before: Sequence[Message]) -> tuple[Candidate, ...]:
     """`read` with another model."""
     found = []
+    text = message.text
+    letter = letter_from(text)
     for draft in drafts(message, before[-REACH:]):
         worth, standing = model.scores(features(draft.words, draft.setting))
+        last = draft.places[-1]
+        if message.role != "user":
+            standing = 0
+        elif standing >= SURE and (last.start >= letter or in_quotes(text, last.start, last.end)):
+            standing = SURE - 1  # what somebody else wrote is nobody's wish for sure
         found.append(
             Candidate(
                 dates.dated(draft.text, message.created_at),
@@ -56,7 +64,7 @@ def read_with(model: Model, message: Message, before: Sequence[Message]) -> tupl
                 message.created_at,
                 kinds.kind_of(draft.text, message.role),
                 worth,
-                standing if message.role == "user" else 0,
+                standing,
             )
         )
     return tuple(found)
