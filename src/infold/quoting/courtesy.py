@@ -14,15 +14,18 @@ def _words(*names: str) -> frozenset[str]:
     return frozenset(" ".join(CLASSES[name].split("|")[0] for name in names).split())
 
 
-_KIND = _words("thanks", "sorry", "praise") | frozenset(
-    "hi hey hello hallo hola bonjour salut olá oi bye goodbye ciao tschüss".split()
+_THANKS = _words("thanks") | frozenset("appreciate appreciated agradeço agradezco".split())
+_KIND = (
+    _THANKS
+    | _words("sorry", "praise")
+    | frozenset("hi hey hello hallo hola bonjour salut olá oi bye goodbye ciao tschüss".split())
 )
 _FILLING = (
     _KIND
     | _words("yes", "please")
     | frozenset(
         "you so much very a the that that's is it it's for all of and what oh ah good morning night day luck no problem well done too my me i'm "
-        "welcome idea sounds looks really such always love this to hear".split()
+        "welcome help helping time support assistance patience alright idea sounds looks really such always love this to hear".split()
     )
 )
 _CHEER = re.compile(
@@ -47,6 +50,8 @@ def idle(text: str, words: tuple[str, ...]) -> bool:
         return False
     if all(word in _FILLING for word in words):
         return bool(words)
+    if len(words) <= 6 and any(word in _THANKS for word in words):
+        return True
     if _CHEER.search(text):
         return len(words) <= _SHORT or text.endswith("!")
     return len(words) <= _SHORT and text.endswith("!") and any(word in _KIND for word in words)

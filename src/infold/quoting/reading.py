@@ -136,7 +136,7 @@ def _empty(words: Seen) -> bool:
     if text.endswith((":", "：")):
         return True
     if any(map(str.isdigit, text)):
-        return False
+        return not words.words and len(text) < 6
     if not text.isascii() and CJK.search(text):
         return len(text) < 6
     return len(words.words) < 3
