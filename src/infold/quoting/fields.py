@@ -105,5 +105,5 @@ def _plain(text: str) -> list[Field]:
     ]
     kept = [one for one in found if len(one.text) <= 300 and (_PROSE.search(one.text) or _LINE.match(one.text))]
     if not kept and found:
-        kept = [one for one in found[-1:] if len(one.text) <= 300]
+        kept = [one for one in found[-1:] if len(one.text) <= 300 and any(map(str.isalpha, one.text))]
     return kept[:MOST_FIELDS]
