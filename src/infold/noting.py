@@ -46,7 +46,8 @@ def note(connection: Connection, key: int, chat: str, messages: Sequence[Message
 def note_stated(connection: Connection, key: int, messages: Sequence[Message]) -> list[tuple[Candidate, ...]]:
     """Note what some messages state that lasts; gives what each of them may be quoted for."""
     read = candidates(connection, key, messages)
-    every = [quotation(candidate) for found in read for candidate in _single(found)]
+    own = [[one for one in found if one.role == "user"] for found in read]
+    every = [quotation(candidate) for found in own for candidate in _single(found)]
     stated.note(connection, key, [line for line in every if notable(line)])
     return read
 

@@ -24,6 +24,8 @@ _DUE = re.compile(
     re.IGNORECASE,
 )
 _MAY_BE = re.compile(rf"\d{{4}}-\d\d-|\d(?:st|nd|rd|th)?(?: of)? {_MONTH}|\b{_MONTH} \d", re.IGNORECASE)
+_FIGURE = re.compile(r"\d")
+_LONGEST = 120  # characters of the words before a date
 # "8 or 9 May", "18-25 July": the second day alone is not when it is due.
 _OF_SEVERAL = re.compile(r"\d(?:st|nd|rd|th)? ?(?:or|and|to|till|until|-|–|/) ?$")
 
@@ -33,9 +35,11 @@ def due_in(text: str, at: int) -> tuple[str, str]:
 
     A day without a year is the next such day after `at`, when it was said. The day is empty where there is none, or several.
     """
-    if not _MAY_BE.search(text):
+    first = _MAY_BE.search(text) if _FIGURE.search(text) else None
+    if first is None:
         return "", text
-    found = [(match, day) for match in _DUE.finditer(text) if (day := _day(match, at))]
+    matches = _DUE.finditer(text, max(0, first.start() - _LONGEST))
+    found = [(match, day) for match in matches if (day := _day(match, at))]
     firm = [day for match, day in found if match["last"]] or [day for _, day in found]
     if len(set(firm)) != 1:
         return "", text

@@ -90,7 +90,8 @@ _THING = re.compile(
 
 def people(sentence: str) -> list[str]:
     """Names of people, in order, each once: only such as are spoken of as people."""
-    sentence = unicodedata.normalize("NFC", sentence)  # an accent that stands apart would end a name
+    if not sentence.isascii():  # an accent that stands apart would end a name
+        sentence = unicodedata.normalize("NFC", sentence)
     found: dict[str, None] = {}
     for match in _NAME.finditer(sentence):
         if not match.start() and not _may_open(match[0], sentence[match.end() : match.end() + 4]):

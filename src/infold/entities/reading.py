@@ -9,7 +9,7 @@ from infold.entities.due import due_in
 from infold.entities.model import Mention
 from infold.entities.naming import MOST, files, is_given, people, projects
 from infold.entities.states import broken, denied, done, dropped
-from infold.entities.tasks import goal_in, task_in
+from infold.entities.tasks import goal_in, may_be_task, task_in
 from infold.folding.likeness import words
 from infold.marks import without_own
 from infold.messages import Message
@@ -79,34 +79,49 @@ class _Reader:
 
     def _parts(self, candidates: Sequence[Candidate]) -> Iterator[_Part]:
         """The sentences of the message: those of candidates with the days they meant, then the others."""
-        left = sentences(self.text)
+        left = every = sentences(self.text)
         for one in candidates:
             own = [(place.start, place.end) for place in one.places if place.seq == self.seq]
-            within = [span for span in left if any(span[0] < end and start < span[1] for start, end in own)]
+            within = [span for span in left for start, end in own if span[0] < end and start < span[1]]
             texts = [one.text] if len(own) == len(one.places) else [self.text[start:end] for start, end in own]
-            if len(within) != 1:  # candidates may overlap, and be of more than one sentence
+            # Candidates may overlap, and be of more than one sentence.
+            if len(within) != 1 and not (one.words[:1].isalpha() and own[-1] in every and one.text == one.words):
                 texts = [text[start:end] for text in texts for start, end in sentences(text)]
             yield from (_Part(_evened(text), one.kind) for text in texts)
-            left = [span for span in left if span not in within]
+            left = [span for span in left if span not in within] if within else left
         yield from (_Part(_evened(self.text[start:end]), "") for start, end in left)
 
     def _state(self, part: _Part) -> None:
         """Add the task, the goal or the problem a sentence states, or that something is over."""
+<<<<<<< HEAD
         said = undated(part.said)
         fails = self.by_user and broken(said, by_user=True)
         if self._task(part):
+=======
+        said, low = part.said, part.said.lower()
+        if self._task(part, low):
+>>>>>>> main
             return
-        if fails and part.kind not in _STANDING:
+        if self.by_user and part.kind not in _STANDING and broken(low):
             self._add(part, "problem", said, status="open")
         elif self.by_user and part.kind == "goal":
+<<<<<<< HEAD
             due, rest = due_in(part.said, self.at)
             self._add(part, "goal", goal_in(rest), status="open", due=due)
         elif (done(said) or (self.by_user and dropped(said))) and not denied(said):
             self._add(part, "", said, status="dropped" if dropped(said) else "done")
+=======
+            due, undated = due_in(said, self.at)
+            self._add(part, "goal", goal_in(undated), status="open", due=due)
+        else:
+            drops = (self.by_user or done(low)) and dropped(low)
+            if (drops or done(low)) and not denied(low):
+                self._add(part, "", said, status="dropped" if drops else "done")
+>>>>>>> main
 
-    def _task(self, part: _Part) -> bool:
+    def _task(self, part: _Part, low: str) -> bool:
         """Add the task a sentence states; the assistant's are its own promises for some day."""
-        if not part.kind or part.kind in _STANDING or part.kind == "goal":
+        if not part.kind or part.kind in _STANDING or part.kind == "goal" or not may_be_task(low):
             return False
         due, rest = due_in(part.said, self.at)
         task = task_in(rest)

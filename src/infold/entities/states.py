@@ -15,7 +15,7 @@ class _Signs:
         return any(map(low.__contains__, self.signs))
 
 
-# All patterns are for lower-cased text.
+# All patterns and functions are for lower-cased text.
 
 # ---------------------------------------------------------------- problems
 
@@ -68,26 +68,23 @@ _DENIED = re.compile(
 )
 
 
-def broken(said: str, by_user: bool) -> bool:
-    """Whether a sentence says that something does not work; the user may ask why it does not."""
-    low = said.lower()
+def broken(low: str) -> bool:
+    """Whether a sentence says that something does not work, or asks why it does not."""
     if not _BROKE(low) or not _BROKEN.search(low) or _UNREAL.search(low):
         return False
-    return not low.rstrip().endswith(("?", "？")) or (by_user and _WHY.match(low) is not None)
+    return not low.rstrip().endswith(("?", "？")) or _WHY.match(low) is not None
 
 
-def done(said: str) -> bool:
+def done(low: str) -> bool:
     """Whether a sentence says outright that something is done or works again, or that somebody did it."""
-    low = said.lower()
     return (_ENDS(low) and _OVER.search(low) is not None) or _DID.match(low) is not None
 
 
-def dropped(said: str) -> bool:
+def dropped(low: str) -> bool:
     """Whether a sentence says that something will not be done."""
-    low = said.lower()
     return _DROPS(low) and _DROPPED.search(low) is not None
 
 
-def denied(said: str) -> bool:
+def denied(low: str) -> bool:
     """Whether a sentence that sounds as if something were over says the opposite, or only hopes or asks so."""
-    return _DENIED.search(said.lower()) is not None
+    return _DENIED.search(low) is not None

@@ -20,6 +20,12 @@ _TASK = re.compile(
     r"|(?i:will|'ll|shall|should|(?:'m|am|'re|are|'s|is) (?:going|supposed|planning) to|plans? to|(?:is|am|are) to)))"
     rf"{_ALSO} (?P<what>.+)"
 )
+# Words of which a sentence that states a task has one.
+_SIGNS = frozenset(
+    "remind forget todo todos do dos task tasks action next need needs have has got gotta must promised will ll shall should going "
+    "supposed planning plan plans is am are".split()
+)
+_TOKEN = re.compile(r"\w+")
 # Said of what may be, not of what is to be done.
 _UNREAL = re.compile(r"\b(?:if|unless|in case|when|once|until|whether|would|could|might)\b", re.IGNORECASE)
 # What one has to do without its being a task; "I must not" is a rule.
@@ -57,6 +63,11 @@ class Task(NamedTuple):
     """As it is said: a name, or "I" for who speaks; empty where it is not one person."""
     firm: bool
     """Whether it is a task without a day, too."""
+
+
+def may_be_task(low: str) -> bool:
+    """Whether a sentence in small letters has a word that states a task: most have none."""
+    return not _SIGNS.isdisjoint(_TOKEN.findall(low))
 
 
 def task_in(said: str) -> Task | None:

@@ -69,5 +69,7 @@ def notable(line: Line) -> bool:
     """Whether a line is worth noting beside memory: a fact, or a word of change that may overrule one."""
     if lasts(line):
         return True
+    if not line.own:
+        return False
     said = said_of(line)
-    return line.own and (said.changed or said.brief or bool(said.taken))
+    return said.changed or said.brief or bool(said.taken)

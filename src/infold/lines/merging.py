@@ -6,7 +6,7 @@ import functools
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from infold.folding.likeness import words
 from infold.lines.kinds import PINNED
@@ -59,7 +59,7 @@ def fold_quotations(memory: Sequence[Line], found: Sequence[Candidate], policy: 
     short = {id(one) for one in shortlist(found, room)}
     for candidate in found:
         if id(candidate) in short or candidate.role == "user":  # whose word may change what memory holds
-            meeting.take(candidate)
+            meeting.take(candidate, id(candidate) in short)
     return draft.finished(memory)
 
 
@@ -97,7 +97,7 @@ def fold_text(
         if same is not None and same.section == line.section:
             draft.put(same)  # said again in the same words: the same line
         else:
-            draft.add(replace(line, layer=layer))
+            draft.add(line, layer=layer)
     holding = {line.id: line for line in fold_quotations(quoted, found, _uncapped(policy), fold).lines}
     for line in quoted:
         if line.layer == FACT and line.id not in holding:
@@ -106,7 +106,7 @@ def fold_text(
         if line.id in replaced:
             draft.put(line)
         elif line.id not in draft.lines and normal(line.text) not in draft.texts:
-            draft.add(replace(line, layer=draft.layer_of(line, layer)))
+            draft.add(line, layer=draft.layer_of(line, line.standing, layer))
     return draft.finished(memory)
 
 
@@ -127,21 +127,21 @@ def rebuild(memory: Sequence[Line], leaves: Sequence[Line], policy: Policy, fold
     draft = _Draft([line for line in memory if line.layer == FACT], fold, policy)
     for line in leaves:
         if normal(line.text) not in draft.texts:
-            draft.add(replace(line, layer=LONG))
+            draft.add(line, layer=LONG)
     return draft.finished(()).lines
 
 
 def quotation(candidate: Candidate) -> Line:
-    """A candidate as a line. What outright words say of its kind is as sure as a score that says that it stands."""
-    standing = candidate.standing
-    if candidate.role == "user" and is_standing(candidate.kind, 0):
+    """A candidate as a line; its tokens are counted where it joins memory. What outright words say of its kind is as sure as a
+    score that says that it stands."""
+    kind, standing = candidate.kind, candidate.standing
+    if candidate.role == "user" and is_standing(kind, 0):
         standing = max(standing, STANDING)
-    line = Line(
-        "", section_of(candidate.kind), candidate.text, candidate.sources, kind=candidate.kind, quote=candidate.words,
+    return Line(
+        "", section_of(kind), candidate.text, candidate.sources, kind=kind, quote=candidate.words,
         places=candidate.places, role=candidate.role, said_by=candidate.said_by, said_at=candidate.said_at, author=QUOTATION,
         worth=candidate.worth, standing=standing,
     )  # fmt: skip
-    return replace(line, tokens=line_tokens(line.shown))
 
 
 def survivors(lines: Iterable[Line], answer: Sequence[str]) -> list[Line]:
@@ -190,11 +190,17 @@ class _Draft:
         self.lines[line.id] = line
         self.texts[normal(line.text)] = line.id
 
-    def add(self, line: Line) -> Line:
+    def add(self, line: Line, **values: Any) -> Line:
+        """Put a line, with these values, under a new id."""
         self.made += 1
-        sources = tuple(sorted(set(line.sources)))
+        sources = tuple(sorted({*values.pop("sources", line.sources)}))
         line = replace(
-            line, id=f"{self.fold}.{self.made}", fold=self.fold, sources=sources, tokens=line_tokens(line.shown)
+            line,
+            id=f"{self.fold}.{self.made}",
+            fold=self.fold,
+            sources=sources,
+            tokens=line_tokens(line.shown),
+            **values,
         )
         self.put(line)
         return line
@@ -209,11 +215,11 @@ class _Draft:
         for line in lines:
             self.remove(line.id)
         for line in lines:
-            self.add(replace(line, layer=LONG))
+            self.add(line, layer=LONG)
 
-    def layer_of(self, line: Line, other: str) -> str:
+    def layer_of(self, line: Line, standing: int, other: str) -> str:
         """Where a quotation goes: what people said that holds has a share of its own, where the policy has one."""
-        return FACT if line.own and line.standing >= STANDING and self.policy.facts_cap else other
+        return FACT if line.own and standing >= STANDING and self.policy.facts_cap else other
 
     def finished(self, memory: Sequence[Line]) -> Change:
         policy = self.policy
@@ -260,23 +266,29 @@ def _overlap(one: Line, other: Line) -> bool:
 def _best(group: Sequence[Line], cap: int) -> set[str]:
     """The lines that stay within a cap: what was written on purpose, then the quotations that tell most."""
     written = rank([line for line in group if not line.quoted])
-    while written and count(render(written)) > cap:
+    while written and _shown_tokens(group, written) > cap:
         written.pop()
     quoted = [line for line in group if line.quoted]
     headings = {line.section for line in quoted}
     room = cap - block_tokens(written) - sum(heading_tokens(section, True) for section in headings)
-    first = [line for line in quoted if is_vital(line.text) and line.own]
+    first = [line for line in quoted if line.own and is_vital(line.text)]
+    ids = {line.id for line in first}
     kept = [*written]
-    for some in (first, [line for line in quoted if line not in first]):
+    for some in (first, [line for line in quoted if line.id not in ids]):
         tokens = [line.tokens for line in some]
         known = {stem for line in kept for stem in stems(line.text)}
         kept += [some[at] for at in choose(some, tokens, room, known)]
         room = cap - block_tokens(kept)
+    kept = rank(kept)
+    while kept and _shown_tokens(group, kept) > cap:  # headings and marks take more than was thought
+        kept.pop()
+    return {line.id for line in kept}
+
+
+def _shown_tokens(group: Sequence[Line], kept: Sequence[Line]) -> int:
+    """Tokens of some lines of a group as they are shown: in the group's order, on which their number depends a little."""
     ids = {line.id for line in kept}
-    while kept and count(render(line for line in group if line.id in ids)) > cap:  # headings and marks take their part
-        ids.discard(rank(kept)[-1].id)
-        kept = [line for line in kept if line.id in ids]
-    return ids
+    return count(render(line for line in group if line.id in ids))
 
 
 class _Meeting:
@@ -285,33 +297,47 @@ class _Meeting:
     def __init__(self, draft: _Draft) -> None:
         self.draft = draft
         self.index = Index()
-        self.at: dict[int, str] = {}
+        self.at: dict[int, str] = {}  # place in the index -> line
+        self.places: dict[str, int] = {}  # the other way round
         for line in draft.lines.values():
             self._know(line)
 
     def _know(self, line: Line) -> None:
-        self.at[self.index.add(said_of(line))] = line.id
+        at = self.index.add(said_of(line))
+        self.at[at], self.places[line.id] = line.id, at
 
-    def take(self, candidate: Candidate) -> None:
+    def _repeat(self, old: Line, line: Line) -> None:
+        """What is said again is one line, which rests on both messages."""
+        self.draft.remove(old.id)
+        new = self.draft.add(replace(old, sources=(*old.sources, *line.sources)))
+        at = self.places.pop(old.id)
+        self.at[at], self.places[new.id] = new.id, at
+
+    def take(self, candidate: Candidate, worthy: bool) -> None:
+        """Let a candidate change what memory holds; it becomes a line if it is worthy of one, or takes the place of one."""
         draft, line = self.draft, quotation(candidate)
-        worth, standing = line.worth, line.standing
-        same = draft.texts.get(normal(line.text))
-        if same is not None and draft.lines[same].said_by == line.said_by:  # said before in the same words
+        same = draft.lines.get(draft.texts.get(normal(line.text), ""))
+        if same is not None and same.quoted and same.said_by == line.said_by:  # said again in the same words
+            self._repeat(same, line)
             return
+        worth, standing = line.worth, line.standing
         for at, effect in effects(said_of(line), self.index):
             old = draft.lines[self.at[at]]
             if effect is Effect.CONFLICTS:
                 continue
-            if effect is Effect.REPEATS:  # one line, which rests on both messages
-                draft.remove(old.id)
-                self.at[at] = draft.add(replace(old, sources=(*old.sources, *line.sources))).id
+            if effect is Effect.REPEATS:
+                self._repeat(old, line)
                 return
+            if is_vital(old.words) and not is_vital(line.words):
+                continue  # it may say other things beside an allergy
             if effect is Effect.REPLACES:  # the new one is never the one that is lost
-                worth, standing = max(worth, old.worth), max(standing, old.standing)
+                worth, standing, worthy = max(worth, old.worth), max(standing, old.standing), True
             draft.remove(old.id)
             self.index.remove(at)
-        line = replace(line, worth=worth, standing=standing)
-        self._know(draft.add(replace(line, layer=draft.layer_of(line, LEAF if draft.policy.leaf_cap else LONG))))
+        if not worthy:
+            return
+        layer = draft.layer_of(line, standing, LEAF if draft.policy.leaf_cap else LONG)
+        self._know(draft.add(line, worth=worth, standing=standing, layer=layer))
 
 
 def said_of(line: Line) -> Said:

@@ -6,9 +6,12 @@ import heapq
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from itertools import chain
+from math import isqrt
 from typing import Protocol
 
-from infold.quoting.candidate import MOST, Place
+from infold.quoting.candidate import Place
 
 _WORD = re.compile(r"[^\W_]+")
 _CJK = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]")
@@ -19,45 +22,14 @@ _STOP = frozenset(
     "der die das und oder ist ich du er sie es wir ein eine den dem mit von zu im in auf für nicht auch le la les de des du et un une je tu il elle est en au "
     "que qui ne pas pour dans el los las y o es un una lo se no por con para os as um uma e eu não do da em".split()
 )
-_OVERHEAD = 10
+_OVERHEAD = 12
 """Tokens added to every line's count: many short lines are not better than a few whole ones."""
 _STANDING_FLOOR = 60
 """Standing of what cannot stand: words of assistants and tools still have their worth."""
 
 
-def _root(value: int, degree: int) -> int:
-    """The whole part of a root."""
-    low, high = 0, 1
-    while high**degree <= value:
-        high *= 2
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if middle**degree <= value else (low, middle)
-    return low
-
-
-_WORTH = [_root(n**13 * 10**10, 10) for n in range(MOST + 1)]
-_STANDS = [_root(n**7 * 10**20, 10) for n in range(MOST + 1)]
-
-
-def rank(worth: int, standing: int) -> int:
-    """How much a line counts: worth^1.3 × standing^0.7, times a thousand. Twice as good a line counts four times as much."""
-    return _WORTH[worth] * _STANDS[max(standing, _STANDING_FLOOR)]
-
-
-def stems(text: str) -> frozenset[str]:
-    """The words that tell what a line is about, less their endings; of Chinese the pairs of signs."""
-    found: set[str] = set()
-    for word in _WORD.findall(text.lower()):
-        if _CJK.search(word):
-            found.update(word[at : at + 2] for at in range(max(1, len(word) - 1)))
-        elif word not in _STOP and (len(word) > 1 or word.isdigit()):
-            found.add(_ENDING.sub("", word[:24]))
-    return frozenset(found)
-
-
-class Quoted(Protocol):
-    """A candidate, or a line that was one."""
+class Scored(Protocol):
+    """A candidate, or a line that was chosen earlier."""
 
     @property
     def words(self) -> str: ...
@@ -69,28 +41,52 @@ class Quoted(Protocol):
     def standing(self) -> int: ...
 
 
-def choose(lines: Sequence[Quoted], tokens: Sequence[int], cap: int, shown: Iterable[str] = ()) -> list[int]:
+def rank(worth: int, standing: int) -> int:
+    """How much a line counts: worth^1.5 × standing, times ten. Twice as good a line counts more than twice as much."""
+    return isqrt(worth**3 * 100) * max(standing, _STANDING_FLOOR)
+
+
+@lru_cache(maxsize=8192)
+def stems(text: str) -> frozenset[str]:
+    """The words that tell what a line is about, less their endings; of Chinese the pairs of signs."""
+    found: set[str] = set()
+    spelled = not text.isascii() and _CJK.search(text) is not None
+    for word in {*_WORD.findall(text.lower())}.difference(_STOP):
+        if spelled and _CJK.search(word):
+            found.update(word[at : at + 2] for at in range(max(1, len(word) - 1)))
+        elif len(word) > 1 or word.isdigit():
+            found.add(_stem(word[:24]))
+    return frozenset(found)
+
+
+@lru_cache(maxsize=8192)
+def _stem(word: str) -> str:
+    return _ENDING.sub("", word)
+
+
+def choose(lines: Sequence[Scored], tokens: Sequence[int], cap: int, shown: Iterable[str] = ()) -> list[int]:
     """Which lines to keep, in the order given, within `cap` tokens.
 
     `tokens` says what each line costs; `shown` are stems (see `stems`) of what stands beside these lines anyway. Lines that
     were kept earlier compete again: a line's rank does not depend on the lines beside it, only its novelty does.
     """
-    about = [sorted(stems(line.words)) for line in lines]
-    often = Counter(word for words in about for word in words)
+    about = [stems(line.words) for line in lines]
+    often = Counter(chain.from_iterable(about))
     weight = {word: (len(lines) * 4 // count + 4).bit_length() for word, count in often.items()}
+    ranks = [rank(line.worth, line.standing) for line in lines]
+    totals = [sum(map(weight.__getitem__, words)) for words in about]
     known = set(shown)
     taken: list[int] = []
     left = cap
 
     def gain(at: int) -> int:
-        total = sum(weight[word] for word in about[at])
-        new = sum(weight[word] for word in about[at] if word not in known)
-        return rank(lines[at].worth, lines[at].standing) * (new * 3 + 1) // ((total * 3 + 1) * (tokens[at] + _OVERHEAD))
+        new = totals[at] - sum(map(weight.__getitem__, about[at] & known))
+        return ranks[at] * (new * 3 + 1) // ((totals[at] * 3 + 1) * (tokens[at] + _OVERHEAD))
 
     heap = [(-gain(at), _place(lines[at]), at) for at in range(len(lines)) if tokens[at] <= cap]
     heapq.heapify(heap)
     while heap and left > 0:
-        before, place, at = heapq.heappop(heap)
+        _, place, at = heapq.heappop(heap)
         if tokens[at] > left:
             continue
         # Gains only fall: the best one that is up to date is the best.
@@ -107,12 +103,13 @@ def choose(lines: Sequence[Quoted], tokens: Sequence[int], cap: int, shown: Iter
     return sorted(taken)
 
 
-def _place(line: Quoted) -> tuple[int, int, int]:
+def _place(line: Scored) -> tuple[int, int, int]:
+    """Of lines that are worth the same the newer one is first, and in one message the earlier one."""
     last = line.places[-1]
-    return (last.seq, last.start, last.end)
+    return (-last.seq, last.start, last.end)
 
 
-def _overlap(one: Quoted, two: Quoted) -> bool:
+def _overlap(one: Scored, two: Scored) -> bool:
     """Whether two lines quote the same words, headings and questions aside."""
     a, b = one.places[-1], two.places[-1]
     return a.seq == b.seq and a.start < b.end and b.start < a.end

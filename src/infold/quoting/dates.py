@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import re
 from calendar import monthrange
+from collections.abc import Iterator
 from datetime import UTC, date, datetime, timedelta
-from itertools import islice
+from itertools import groupby, islice
 
 _READ = 4_000
 """Characters of a text that are read."""
@@ -87,6 +88,15 @@ _ANCHOR = re.compile(
     r"|\b(?:bis (?:zum|spätestens)|avant le|antes del(?: día)?|até (?:o )?dia) (?P<nth2>\d{1,2})(?:\.(?=,| [a-zäöü])|(?![\d.:/%h]|,\d))(?! ?(?:uhr|euros?|€|reais|%))|(?P<nth3>\d{1,2})[号日](?:之前|以前|前)",
     re.IGNORECASE,
 )
+_FIRST = sorted(
+    {re.split(r"[ '’-]", one)[0] for one in (*_OFFSETS, *_WEEKDAYS, *_NUMBERS) if one < "一"}.union(
+        "in dans dentro daqui vor il há hace the end zum bis am ende monatsende fin final fim by before until till no on avant antes até".split()
+    )
+)
+_by_letter = groupby(_FIRST, key=lambda one: one[0])
+_spelled = "|".join(f"{first}(?:{'|'.join(one[1:] for one in some)})" for first, some in _by_letter)
+_START = re.compile(rf"\d|[\u3400-\u9fff]|\b(?:{_spelled})\b", re.IGNORECASE)
+"""Where such a date may begin: much faster to find."""
 _MONTH = (
     r"(?:jan(?:uary|uar)?|feb(?:ruary|ruar)?|mar(?:ch)?|mär(?:z)?|apr(?:il)?|ma[yi]|june?|juni|july?|juli|aug(?:ust)?|sept?(?:ember)?|o[ck]t(?:ober)?|nov(?:ember)?"
     r"|de[cz](?:ember)?|janvier|février|mars|avril|juin|juillet|août|septembre|octobre|novembre|décembre|enero|febrero|marzo|abril|mayo|junio"
@@ -177,7 +187,7 @@ def dated(text: str, said_at: int) -> str:
     at = 0
     try:
         said = datetime.fromtimestamp(said_at / 1000, UTC).date()
-        for match in islice(_ANCHOR.finditer(head), 10 * _MOST):
+        for match in islice(_anchors(head), 10 * _MOST):
             if match.end() > _READ - 40:
                 break  # what stands beside it may be cut off
             day = _meant(match, said)
@@ -189,6 +199,16 @@ def dated(text: str, said_at: int) -> str:
     except (OverflowError, ValueError, OSError):  # before the first or after the last year there is
         pass
     return "".join(parts) + text[at:]
+
+
+def _anchors(text: str) -> Iterator[re.Match[str]]:
+    """Dates, relative to the day a text was said."""
+    end = 0
+    for start in _START.finditer(text):
+        match = _ANCHOR.match(text, start.start()) if start.start() >= end else None
+        if match is not None:
+            end = match.end()
+            yield match
 
 
 def _may_name_a_day(text: str) -> bool:

@@ -20,4 +20,5 @@ _VITAL = re.compile("|".join(rf"(?<!\w){re.escape(word)}" if word.isascii() else
 
 def is_vital(text: str) -> bool:
     """Whether a sentence speaks of health, safety or law."""
-    return _VITAL.search(text.lower()) is not None
+    low = text.lower()
+    return any(map(low.__contains__, _WORDS)) and _VITAL.search(low) is not None

@@ -185,6 +185,12 @@ _UNSURE = re.compile(
     re.IGNORECASE,
 )
 _ANY_CHINESE = "中文"  # calls for the patterns in Chinese
+# Words of which those patterns want one.
+_ASKING = frozenset(
+    f"can could will would kannst können peux pouvez puedes podrías pode consegue {_ANY_CHINESE}".split()
+)
+_PROMISING = frozenset(f"ll will back promise ich je te le retorno {_ANY_CHINESE}".split())
+_AGREEING = frozenset("decided agreed chose settled decision".split())
 _OVER = re.compile(r"\b(?:was|were|war|était|fue|era|foi) [\w ]{0,12}$", re.IGNORECASE)
 _HAN = re.compile("[一-鿿]")
 _WORD = re.compile(r"[^\W\d_]+")
@@ -216,10 +222,10 @@ def kind_of(text: str, role: str) -> str:
     if not text.isascii() and _HAN.search(text):
         words.add(_ANY_CHINESE)
     if text.rstrip(" \"'»”)*").endswith(("?", "？")):
-        return "open" if role == "user" and _ASKS.search(text) else "fact"
-    if role == "assistant" and _PROMISE.search(text):
+        return "open" if role == "user" and words & _ASKING and _ASKS.search(text) else "fact"
+    if role == "assistant" and words & _PROMISING and _PROMISE.search(text):
         return "open"
-    if role == "assistant" and _AGREED.search(text):
+    if role == "assistant" and words & _AGREEING and _AGREED.search(text):
         return "decision"
     for at in sorted({at for word in words & _CALLS.keys() for at in _CALLS[word]}):
         kind, pattern = _LINES[at]

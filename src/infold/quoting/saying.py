@@ -5,12 +5,18 @@ from __future__ import annotations
 import re
 import unicodedata
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, reduce
+from itertools import groupby
+from operator import or_
+from typing import ClassVar
 
 NEAR = 4
 """Messages back that "make that 700" may mean among several."""
 READ = 600
 """Characters of a line that are read."""
+
+Values = tuple[tuple[str, str], ...]
+"""What a text names that can change: each with its sort, such as "money" or "day"."""
 
 _STOP = frozenset(
     """a an the this that these those i you he she it we they me him her us them my your his its our their mine is are am was were be been being do does
@@ -86,64 +92,122 @@ _VALUE = re.compile(
     rf"|(?P<day>\b(?:{_days})s?\b|(?:星期|周)[一二三四五六日天]|\b(?:mon|wed|sat|sun)(?=\.?,? \d))"
     rf"|(?P<number>{_B}{_N}{_E}|\b(?:{_counts})\b)"
 )
+_VALUE_WORDS = [*_MONTH, *_DAY, *(f"{day}s" for day in _DAY), *_SHORT, *_COUNT, "noon", "midnight"]
+_FIGURE_AT = re.compile(r"[\d€$£¥]")
+_spelled = "|".join(  # by their first letters, which is much faster to try
+    f"{first}(?:{'|'.join(word[1:] for word in words)})"
+    for first, words in groupby(sorted(set(_VALUE_WORDS)), key=lambda word: word[0])
+)
+_VALUE_AT = re.compile(rf"[\d€$£¥周]|星期|\b(?:{_spelled})\b|\b(?:in|im|en|em|until|till|by|since) (?=[^\W\d_])")
+"""Where a value may begin: without a word for a day, a month or a number, only where a figure stands."""
 _FIGURE, _NUMBER, _GROUPED = re.compile(r"\d+"), re.compile(_N), re.compile(r"[.,\u202f' ](?=\d{3}(?!\d))")
 
-_CHANGED = re.compile(
+_SIGNS: dict[str, int] = {}
+"""Words -> the patterns that may find something beside them, a bit each."""
+_TOKEN = re.compile(r"\w+")
+_EVERY = -1
+
+
+class _Gated:
+    """A pattern that is tried only where one of some words stands, or Chinese."""
+
+    __slots__ = ("bit", "search")
+
+    def __init__(self, words: str, pattern: str) -> None:
+        self.bit = 1 << _Gated.made
+        self.search = re.compile(pattern).search
+        _Gated.made += 1
+        for word in words.split():
+            _SIGNS[word] = _SIGNS.get(word, 0) | self.bit
+
+    made: ClassVar[int] = 0
+
+    def __call__(self, low: str, signs: int) -> bool:
+        """Whether it finds something in text with these signs."""
+        return signs & self.bit != 0 and self.search(low) is not None
+
+
+def signs_of(low: str) -> int:
+    """The patterns that may find something in lower-case text."""
+    signs = 0
+    for word in _TOKEN.findall(low):
+        signs |= _SIGNS.get(word, 0)
+    return signs if low.isascii() or not _HAN.search(low) else _EVERY
+
+
+_CHANGED = _Gated(
+    "now from in ab new update updated changed move moved rescheduled postponed pushed delayed extended raised cut lowered instead actually "
+    "correction corrected change make set better become becomes goes went rather longer anymore more switch switched switching scrap wait "
+    "meant won say jetzt doch neue neuen neuer neues geändert passt draus mieux verschoben stattdessen statt anstatt lieber mehr korrektur "
+    "maintenant désormais nouveau nouvelle nouvel plutôt lieu place déplacé déplacée reporté reportée finalement ahora nuevo nueva mejor vez "
+    "lugar cambiado cambiada ya agora novo nova melhor mudou passou",
     r"\b(?:now|from now on|in future|from here on|ab sofort|new|updated?|changed|moved?|rescheduled|postponed|pushed|delayed|extended|raised|cut|lowered|instead|actually|correction|corrected|change of plans?|"
     r"make (?:it|that|them|the|our|my)|set|(?:works?|is|would be) better|becomes?|(?:goes|went) (?:up |down )?to|rather|no longer|any ?more|switch(?:ed|ing)?|scrap|no,? wait|meant|won't do|won't work|let's say|"
     r"jetzt|doch (?:lieber|am|um|erst|schon)|neue[rsn]?|geändert|passt besser|draus|mieux|verschoben|stattdessen|statt|anstatt|lieber|nicht mehr|korrektur|"
     r"maintenant|désormais|nouve(?:au|lle|l)|plutôt|au lieu|à la place|déplacée?|reportée?|finalement|"
     r"ahora|nuev[oa]|mejor|en vez|en lugar|cambiad[oa]|ya no|agora|nov[oa]|melhor|em vez|mudou|passou)\b|改成|改为|改到|改用|换成|不再|现在|改(?=\d)",
 )
-_TOO = re.compile(r"\b(?:too|also|as well|either|besides|auch|aussi|también|também)\b|也")
-_BRIEF = re.compile(
+_TOO = _Gated(
+    "too also well either besides auch aussi también também",
+    r"\b(?:too|also|as well|either|besides|auch|aussi|también|também)\b|也",
+)
+_BRIEF = _Gated(
+    "make better instead rather actually correction wait change meant passt mieux let lieber stattdessen plutôt finalement mejor melhor",
     r"\b(?:make (?:it|that|them)|(?:works?|is|would be) better|instead|rather|actually|correction|no,? wait|change of plans?|i meant|passt besser|mieux|let's (?:say|do)|lieber|stattdessen|plutôt|"
-    r"finalement|mejor|melhor)\b|改成|改为|改到|改用|换成"
+    r"finalement|mejor|melhor)\b|改成|改为|改到|改用|换成",
 )
-_UNSURE = re.compile(
+_UNSURE = _Gated(
+    "if whether maybe perhaps might unless what wondering suppose wenn falls ob vielleicht si peut quizá quizás tal se talvez",
     r"\?\W*$|？|^(?:should|could|can|would|shall|do|does|did|is|are|what|which|who|when|where|why|how|soll|könn|est-ce|qué|cuál|qual)\b(?=.*\?)|"
-    r"\b(?:if|whether|maybe|perhaps|might|unless|what about|wondering|suppose|wenn|falls|ob|vielleicht|si|peut-être|quizás?|tal vez|se|talvez)\b|如果|也许|可能"
+    r"\b(?:if|whether|maybe|perhaps|might|unless|what about|wondering|suppose|wenn|falls|ob|vielleicht|si|peut-être|quizás?|tal vez|se|talvez)\b|如果|也许|可能",
 )
-_DENIES = re.compile(
-    r"\b(?:not|no|never|without|(?:do|does|did|is|are|was|wo|ca|would|should)n['’]?t|cannot|nicht|nie|kein\w*|ne|n['’]\w+|pas|jamais|nunca|não|sin|sem)\b|不|没|别"
+_DENIES = _Gated(
+    "not no never without t dont doesnt didnt isnt arent wasnt wont cant wouldnt shouldnt cannot nicht nie kein keine keinem keinen keiner "
+    "keinerlei keines keinesfalls keineswegs ne n pas jamais nunca não sin sem",
+    r"\b(?:not|no|never|without|(?:do|does|did|is|are|was|wo|ca|would|should)n['’]?t|cannot|nicht|nie|kein\w*|ne|n['’]\w+|pas|jamais|nunca|não|sin|sem)\b|不|没|别",
 )
-_PAST_TIME = re.compile(
-    r"\b(?:yesterday|last (?:week|month|year|night)|ago|used to|back then|gestern|hier|ayer|ontem)\b"
+_PAST_TIME = _Gated(
+    "yesterday last ago used back gestern hier ayer ontem",
+    r"\b(?:yesterday|last (?:week|month|year|night)|ago|used to|back then|gestern|hier|ayer|ontem)\b",
 )
+
+_VALUED = _Gated(" ".join(_VALUE_WORDS), r"")
 
 # FREE: a day of the week is free again. What a line says of the words it takes back: SWAP puts something in their place, DROP takes them back, ENDED says that they no longer hold.
 SWAP, DROP, ENDED, FREE = "swap", "drop", "ended", "free"
 _X = r"([^,.;:!?—–(]{2,60}(?:[.,]\d[^,.;:!?—–(]{0,20})?)"
 _TAKEN = (
-    (SWAP, re.compile(
+    (SWAP, _Gated(
+        "instead place rather statt anstatt anstelle lieu plutôt vez lugar invés",
         rf"(?:\b(?:instead of|in place of|rather than|statt|anstatt|anstelle von|au lieu (?:de|d')|plutôt que|à la place (?:de|du)|en (?:vez|lugar) del?|"
         rf"em (?:vez|lugar) d[eao]|ao invés d[eao])\b|而不是) ?{_X}")),
-    (SWAP, re.compile(r"\b(?:switch|mov|chang|went|going|migrat)(?:ed|ing|e|es)?\b[^,.;]{0,30}? from ([^,.;:!?]{2,40}?) to\b")),
-    (SWAP, re.compile(r"(?:,|\.|;|—|–|-) ?(?:and )?not (?:on |at |the )?([^,.;:!?—–(]{1,30}(?:[.,:]\d{2,3})?)\W*$")),
-    (DROP, re.compile(
+    (SWAP, _Gated("from", r"\b(?:switch|mov|chang|went|going|migrat)(?:ed|ing|e|es)?\b[^,.;]{0,30}? from ([^,.;:!?]{2,40}?) to\b")),
+    (SWAP, _Gated("not", r"(?:,|\.|;|—|–|-) ?(?:and )?not (?:on |at |the )?([^,.;:!?—–(]{1,30}(?:[.,:]\d{2,3})?)\W*$")),
+    (DROP, _Gated(
+        "scrap ditch shelve abandon forget mind nevermind ignore take vergiss streich oublie oubliez oublies laisse olvida olvídate esquece esqueca",
         r"(?:^|[,.;:!?)] |\b(?:please|let's|so|ok|okay|and|then|we|i|can|just|btw) )(?:scrap|ditch|shelve|abandon|forget(?: about)?|never ?mind|ignore|take back|vergiss|streich|oublie[zs]?|laisse tomber|olvida|olvídate de|"
         rf"esquec[ea]) (?:what (?:i|we) said (?:about|on) |that (?:i|we)\b |lo de(?:l)? |das mit de[rmn] |about )?(?:(?:the|my|our|that|die|den|das|le|la|el|o|a) )?{_X}")),
-    (SWAP, re.compile(r"\b((?:the )?[^,.;:!?\s]*\d[^,;:!?]{0,15}?) (?:won't|doesn't|wouldn't|isn't going to|will not) (?:do|work)\b")),
-    (DROP, re.compile(r"\bno more (?!than\b)([^,.;:!?]{2,40})")),
-    (DROP, re.compile(r"(?:^|[.;:!?] |, (?:so|and|but) )(?:so |and |ok |then |well |right )*((?:[^,.;:!?]|,(?=\d)){2,40}?) (?:is|are) (?:out|off|cancelled|canceled|dead|off the table|no longer needed)\W*$")),
-    (DROP, re.compile(r"(?:忘了|忘掉|取消)([^，。；！？]{1,20})")),
-    (DROP, re.compile(r"(?:^|[.;:!?] |\b(?:please|can|so|and) )stop (\w+ing\b[^,.;:!?]{2,50})")),
-    (FREE, re.compile(rf"\b((?:{_days})s?)\b[^,.;!?]{{0,20}}? (?:(?:free|ok|okay|fine|normal|good|possible|libres?|frei|livres?)(?: again| now| wieder| de nouveau)|"
-                      r"wieder|(?:no good|out) (?:any ?more|now)|(?:ya|já|agora) (?:est[áã]\w*|fica) (?:libres?|livres?))\b|ya (?:están?|es) libres?")),
-    (ENDED, re.compile(rf"\b(?:no longer|ya no|já não)\b {_X}")),
-    (ENDED, re.compile(
+    (SWAP, _Gated("do work", r"\b((?:the )?[^,.;:!?\s]*\d[^,;:!?]{0,15}?) (?:won't|doesn't|wouldn't|isn't going to|will not) (?:do|work)\b")),
+    (DROP, _Gated("more", r"\bno more (?!than\b)([^,.;:!?]{2,40})")),
+    (DROP, _Gated("out off dead needed cancelled canceled",
+        r"(?:^|[.;:!?] |, (?:so|and|but) )(?:so |and |ok |then |well |right )*((?:[^,.;:!?]|,(?=\d)){2,40}?) (?:is|are) (?:out|off|cancelled|canceled|dead|off the table|no longer needed)\W*$")),
+    (DROP, _Gated("", r"(?:忘了|忘掉|取消)([^，。；！？]{1,20})")),
+    (DROP, _Gated("stop", r"(?:^|[.;:!?] |\b(?:please|can|so|and) )stop (\w+ing\b[^,.;:!?]{2,50})")),
+    (FREE, _Gated(
+        "ya free ok okay fine normal good possible libre libres frei livre livres wieder out",
+        rf"\b((?:{_days})s?)\b[^,.;!?]{{0,20}}? (?:(?:free|ok|okay|fine|normal|good|possible|libres?|frei|livres?)(?: again| now| wieder| de nouveau)|"
+        r"wieder|(?:no good|out) (?:any ?more|now)|(?:ya|já|agora) (?:est[áã]\w*|fica) (?:libres?|livres?))\b|ya (?:están?|es) libres?")),
+    (ENDED, _Gated("longer ya já", rf"\b(?:no longer|ya no|já não)\b {_X}")),
+    (ENDED, _Gated(
+        "anymore more",
         r"((?:\b(?:i|we) )?\b(?:don['’]?t|doesn['’]?t|do not|am not|is not|isn['’]?t|are not|i['’]m not|can['’]?t)\b [^,.;:!?]{2,60}?) any ?more\b")),
-    (ENDED, re.compile(rf"\b(?:i|we|i['’]ve|we['’]ve) (?:have )?(?:stopped|quit|gave up|given up) {_X}")),
-    (ENDED, re.compile(r"\b(ich [^,.;:!?]{2,60}? (?:nicht|keine[nmr]?|kein)(?: [^,.;:!?]{1,40}?)?) mehr\b")),
-    (ENDED, re.compile(r"((?:\bje )?\b(?:ne |n['’])[^,.;:!?]{1,30}? plus\b[^,.;:!?]{0,40})")),
-    (ENDED, re.compile(r"\bnão ([^,.;:!?]{2,40}? mais\b[^,.;:!?]{0,40})")),
-    (ENDED, re.compile(r"不再([^，。；！？]{1,20})")),
+    (ENDED, _Gated("stopped quit gave given", rf"\b(?:i|we|i['’]ve|we['’]ve) (?:have )?(?:stopped|quit|gave up|given up) {_X}")),
+    (ENDED, _Gated("mehr", r"\b(ich [^,.;:!?]{2,60}? (?:nicht|keine[nmr]?|kein)(?: [^,.;:!?]{1,40}?)?) mehr\b")),
+    (ENDED, _Gated("plus", r"((?:\bje )?\b(?:ne |n['’])[^,.;:!?]{1,30}? plus\b[^,.;:!?]{0,40})")),
+    (ENDED, _Gated("mais", r"\bnão ([^,.;:!?]{2,40}? mais\b[^,.;:!?]{0,40})")),
+    (ENDED, _Gated("", r"不再([^，。；！？]{1,20})")),
 )  # fmt: skip
-_MAY_TAKE = re.compile(
-    r"instead of|in place of|rather |statt|anst|lieu|plutôt|à la place|en vez|en lugar|em vez|em lugar|invés|而不是|from |not |scrap|ditch|shelve|"
-    r"abandon|forget|mind|ignore|take back|vergiss|streich|oubli|laisse|olvid|esquec| out| off|dead|no longer|stop |needed|won't|doesn't|will not|free|ok|fine|normal|good|possible|libre|frei|livre|wieder|忘|取消|ya no|já não|more|stopped|quit|"
-    r"g[ai]ven? up|mehr|plus|mais|不再"
-)
+_TAKES = reduce(or_, (pattern.bit for _, pattern in _TAKEN))
 _CLAUSE = re.compile(r",(?!\d)| (?:we|i|let's|and|but|because|since|for now|from|it|now|any ?more)\b")
 
 # What a line speaks of, and the value it gives it: "the deadline for the report is | May 1".
@@ -159,7 +223,8 @@ _SHIFTED = re.compile(
 )
 _HAN_NAMED = re.compile(r"^(?P<of>[\u3400-\u9fff]{2,10}?)(?:现在)?(?:是|为|在|改成|改为|改到|换成|：)(?P<gives>.+)$")
 _END = re.compile(r"[.!?;。！？] |, (?:and|but|so|und|et|y|e) ")
-_SENTENCE = re.compile(r"(?<=[^\W\d_][^\W\d_][^\W\d_][.!?])\s+|(?<=[\d)][!?])\s+|(?<=[。！？])(?=.)")
+_SENTENCE = re.compile(r" (?:(?<=[^\W\d_][^\W\d_][^\W\d_][.!?] )|(?<=[\d)][!?] ))")
+_HAN_SENTENCE = re.compile(rf"{_SENTENCE.pattern}|(?<=[。！？])(?=.)")
 _NOT_OF = re.compile(
     r"^(?:it|that|this|there|here|what|who|which|he|she|they|we|i|you|all|das|es|c['’]est|ce|il|elle|on|ich|er|wir|je)$|^i['’]|['’]ll$"
 )
@@ -171,12 +236,12 @@ _OF = re.compile(
     r"\b(?:for|of|on|in|at|with|per|to|für|bei|von|pour|de|du|dans|para|en|em|no|na|do|da)\s+(?:(?:the|a|an|my|our|der|die|das|le|la|el|o)\s+)?([^\W\d_][\w'’-]*)"
 )
 _LIFE = (
-    ("live", re.compile(r"\b(?:i|we)(?:['’]m|['’]re| am| are)? (?:now )?(?:live|living|based) in|\b(?:i|we)(?:['’]ve| have)? (?:just |now |recently )?(?:moved|relocated) to(?! (?:the|an?|my|our|another|bed|next|\d)\b)|\bich (?:wohne|lebe) (?:jetzt )?in|"
+    ("live", _Gated("live living based moved relocated wohne lebe bin habite ai vivo mudé moro mudei", r"\b(?:i|we)(?:['’]m|['’]re| am| are)? (?:now )?(?:live|living|based) in|\b(?:i|we)(?:['’]ve| have)? (?:just |now |recently )?(?:moved|relocated) to(?! (?:the|an?|my|our|another|bed|next|\d)\b)|\bich (?:wohne|lebe) (?:jetzt )?in|"
      r"\bich bin nach|\bj['’](?:habite|ai déménagé) (?:maintenant )?(?:à|en|au)|\bvivo en|\bme mudé a|\b(?:eu )?moro (?:em|no|na)|\bme mudei para|我住在|我搬到")),
-    ("work", re.compile(r"\bi (?:now )?work (?:at|for)|\bi(?:['’]ve| have)? (?:just |now )?(?:started (?:working )?(?:at|for)|joined(?! (?:the|an?|my|our|in)\b))|\bich arbeite (?:jetzt )?(?:bei|für)|\bje travaille (?:maintenant )?"
+    ("work", _Gated("work started joined arbeite travaille trabajo trabalho", r"\bi (?:now )?work (?:at|for)|\bi(?:['’]ve| have)? (?:just |now )?(?:started (?:working )?(?:at|for)|joined(?! (?:the|an?|my|our|in)\b))|\bich arbeite (?:jetzt )?(?:bei|für)|\bje travaille (?:maintenant )?"
      r"chez|\btrabajo (?:ahora )?(?:en|para)|\btrabalho (?:agora )?(?:na|no|em)")),
-    ("name", re.compile(r"\bmy name is|\bich heiße|\bje m['’]appelle|\bme llamo|\bme chamo|^(?:please )?call me(?= [a-z]+(?: from now on| please)?\W*$)|我叫")),
-    ("age", re.compile(r"\bi(?:['’]m| am)(?: now)?(?= \d{1,3}(?: years old| now)?\W*$)|\bi (?:just )?turned(?= \d)")),
+    ("name", _Gated("name heiße appelle llamo chamo call", r"\bmy name is|\bich heiße|\bje m['’]appelle|\bme llamo|\bme chamo|^(?:please )?call me(?= [a-z]+(?: from now on| please)?\W*$)|我叫")),
+    ("age", _Gated("m am turned", r"\bi(?:['’]m| am)(?: now)?(?= \d{1,3}(?: years old| now)?\W*$)|\bi (?:just )?turned(?= \d)")),
 )  # fmt: skip
 
 
@@ -202,18 +267,23 @@ def stem(word: str) -> str:
 
 def telling(text: str) -> frozenset[str]:
     """The stems of the words that say something, of lower-case text."""
-    found = {stem(word) for word in _WORD.findall(_HAN.sub(" ", text)) if word not in _STOP}
-    for run in _HAN.findall(text):
+    found = {stem(word) for word in _WORD.findall(text if text.isascii() else _HAN.sub(" ", text)) if word not in _STOP}
+    for run in () if text.isascii() else _HAN.findall(text):
         for part in _HAN_SMALL.split(run):
             found.update([part] if len(part) < 3 else (part[at : at + 2] for at in range(len(part) - 1)))
     found.discard("")
     return frozenset(found)
 
 
-def values(text: str) -> tuple[tuple[tuple[str, str], ...], str]:
-    """The values of lower-case text, each with its sort, and the text without them."""
-    found = []
-    for match in _VALUE.finditer(text):
+def values(text: str, signs: int) -> tuple[Values, str]:
+    """The values of lower-case text with these signs, each with its sort, and the text without them."""
+    found, between, end = [], [], 0
+    for start in (_VALUE_AT if signs & _VALUED.bit else _FIGURE_AT).finditer(text):
+        match = _VALUE.match(text, start.start()) if start.start() >= end else None
+        if match is None:
+            continue
+        between.append(text[end : match.start()])
+        end = match.end()
         sort, said = match.lastgroup or "number", match.group()
         if match["amount"]:
             sort = "n:" + match["unit"][:2]
@@ -235,7 +305,7 @@ def values(text: str) -> tuple[tuple[tuple[str, str], ...], str]:
             )
             said = said.rstrip("0").rstrip(".") if "." in said else said
         found.append((sort, said))
-    return tuple(found), _VALUE.sub(" ", text) if found else text
+    return tuple(found), " ".join([*between, text[end:]]) if found else text
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,7 +314,7 @@ class Taken:
 
     how: str
     words: frozenset[str]
-    values: tuple[tuple[str, str], ...]
+    values: Values
     alone: bool
     """Whether the line says nothing else."""
 
@@ -265,16 +335,18 @@ class Said:
     """What is known of a line for comparing it: made once a line."""
 
     text: str
-    low: str
-    """Its beginning, in small letters, white space folded."""
     role: str
     said_by: str
     seq: int
     said_at: int
     kind: str
     chat: str
+    parts: tuple[Said, ...]
+    """Its sentences, where there are several."""
+    low: str
+    """Its beginning, in small letters, white space folded."""
     core: frozenset[str]
-    values: tuple[tuple[str, str], ...]
+    values: Values
     slot: Slot | None
     taken: tuple[Taken, ...]
     changed: bool
@@ -287,8 +359,6 @@ class Said:
     past: bool
     mine: bool
     """Whether the speaker speaks of "I"."""
-    parts: tuple[Said, ...] = ()
-    """Its sentences, where there are several."""
 
     @classmethod
     def of(
@@ -296,20 +366,9 @@ class Said:
     ) -> Said:
         """Read a line."""
         shown = " ".join(unicodedata.normalize("NFC", text[:READ]).replace("’", "'").split())
-        low = shown.lower()
-        found, rest = values(low)
-        cuts = _SENTENCE.split(shown)
-        parts = tuple(cls.of(cut, role, said_by, seq, said_at, kind, chat) for cut in cuts) if len(cuts) > 1 else ()
-        slots = [part.slot for part in parts if part.slot is not None]
-        return cls(
-            text, low, role, said_by or role, seq, said_at, kind, chat,
-            core=telling(rest), values=found, slot=next(iter(slots), None) if parts else _slot(low, role),
-            taken=_taken(low) if _MAY_TAKE.search(low) else (),
-            changed=_CHANGED.search(low) is not None and _TOO.search(low) is None,
-            brief=_BRIEF.search(low) is not None, sure=_UNSURE.search(low) is None,
-            denies=_DENIES.search(low) is not None, past=_PAST_TIME.search(low) is not None,
-            mine=_I.search(low) is not None, parts=parts,
-        )  # fmt: skip
+        read = _read(shown, role)
+        parts = tuple(cls.of(cut, role, said_by, seq, said_at, kind, chat) for cut in read[-1])
+        return cls(text, role, said_by or role, seq, said_at, kind, chat, parts, *read[:-1])
 
     def beside(self, other: Said) -> bool:
         """Whether both stand in one message."""
@@ -324,13 +383,40 @@ class Said:
         return frozenset(value for kind, value in self.values if kind == sort)
 
 
-_I = re.compile(r"\b(?:i|i['’]\w+|ich|je|j['’]\w+|yo|eu)\b|我")
+_I = _Gated("i ich je j yo eu", r"\b(?:i|i['’]\w+|ich|je|j['’]\w+|yo|eu)\b|我")
 
 
-def _slot(low: str, role: str) -> Slot | None:
-    """What lower-case text speaks of."""
+_Read = tuple[
+    str, frozenset[str], Values, Slot | None, tuple[Taken, ...], bool, bool, bool, bool, bool, bool, list[str]
+]
+
+
+@lru_cache(maxsize=4096)
+def _read(shown: str, role: str) -> _Read:
+    """What `Said` holds of a text by itself, in its order, and at last its sentences."""
+    low = shown.lower()
+    signs = signs_of(low)
+    found, rest = values(low, signs)
+    cuts = _cut(shown)
+    slots = (_read(cut.strip(), role)[3] for cut in cuts) if cuts else (_slot(low, role, signs, found),)
+    return (
+        low, telling(rest), found, next(filter(None, slots), None), _taken(low, signs),
+        _CHANGED(low, signs) and not _TOO(low, signs), _BRIEF(low, signs),
+        not (_UNSURE.search(low) if "?" in low or "？" in low else _UNSURE(low, signs)),
+        _DENIES(low, signs), _PAST_TIME(low, signs), _I(low, signs), cuts,
+    )  # fmt: skip
+
+
+def _cut(shown: str) -> list[str]:
+    """The sentences of a text; none where it is only one."""
+    cuts = (_SENTENCE if shown.isascii() else _HAN_SENTENCE).split(shown)
+    return cuts if len(cuts) > 1 else []
+
+
+def _slot(low: str, role: str, signs: int, found: Values) -> Slot | None:
+    """What lower-case text with these values speaks of."""
     for name, pattern in _LIFE:
-        if match := pattern.search(low):
+        if signs & pattern.bit and (match := pattern.search(low)):
             return Slot("me", frozenset([name]), _tail(low[match.end() :]))
     match = _SHIFTED.match(low) or _NAMED.match(low) or _HAN_NAMED.match(low)
     if match is None:
@@ -342,8 +428,9 @@ def _slot(low: str, role: str) -> Slot | None:
     owner = "me" if (_YOURS if role == "assistant" else _MINE).search(named) else ""
     if not of:
         return None
-    rest = _END.split(values(match["gives"])[1])[0]
-    return Slot(owner, of.union(stem(word) for word in _OF.findall(rest) if word not in _STOP), _tail(match["gives"]))
+    gives = match["gives"]
+    rest = _END.split(values(gives, signs)[1] if found else gives)[0]
+    return Slot(owner, of.union(stem(word) for word in _OF.findall(rest) if word not in _STOP), _tail(gives))
 
 
 def _tail(text: str) -> str:
@@ -351,18 +438,20 @@ def _tail(text: str) -> str:
     return " ".join(_WORD.findall(text)[:8])
 
 
-def _taken(low: str) -> tuple[Taken, ...]:
+def _taken(low: str, signs: int) -> tuple[Taken, ...]:
     """What lower-case text takes back."""
+    if not signs & _TAKES:
+        return ()
     found = []
     for how, pattern in _TAKEN:
-        match = pattern.search(low)
+        match = pattern.search(low) if signs & pattern.bit else None
         if match is None:
             continue
         said = match[1] or ""
         if how != ENDED:
             cut = _CLAUSE.search(said, 1)
             said = said[: cut.start()] if cut else said
-        old, rest = values(said)
+        old, rest = values(said, signs)
         left = low[: match.start()] + " " + low[match.start(1) + len(said) :]
         words = telling(rest)
         if words or old:
