@@ -93,31 +93,19 @@ class _Reader:
 
     def _state(self, part: _Part) -> None:
         """Add the task, the goal or the problem a sentence states, or that something is over."""
-<<<<<<< HEAD
-        said = undated(part.said)
-        fails = self.by_user and broken(said, by_user=True)
-        if self._task(part):
-=======
-        said, low = part.said, part.said.lower()
-        if self._task(part, low):
->>>>>>> main
+        if self._task(part, part.said.lower()):
             return
+        said = undated(part.said)
+        low = said.lower()
         if self.by_user and part.kind not in _STANDING and broken(low):
             self._add(part, "problem", said, status="open")
         elif self.by_user and part.kind == "goal":
-<<<<<<< HEAD
             due, rest = due_in(part.said, self.at)
             self._add(part, "goal", goal_in(rest), status="open", due=due)
-        elif (done(said) or (self.by_user and dropped(said))) and not denied(said):
-            self._add(part, "", said, status="dropped" if dropped(said) else "done")
-=======
-            due, undated = due_in(said, self.at)
-            self._add(part, "goal", goal_in(undated), status="open", due=due)
         else:
             drops = (self.by_user or done(low)) and dropped(low)
             if (drops or done(low)) and not denied(low):
                 self._add(part, "", said, status="dropped" if drops else "done")
->>>>>>> main
 
     def _task(self, part: _Part, low: str) -> bool:
         """Add the task a sentence states; the assistant's are its own promises for some day."""
