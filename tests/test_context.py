@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from infold import BudgetError, Chat, ConfigError, Context, Memory, MessageError, preset
-from infold.quoting.digest import digest
 from infold.messages import canonical_json
 from infold.presets import PRESETS
+from infold.quoting.digest import digest
 from infold.tokens import REQUEST_OVERHEAD, tools_tokens
 from tests.conftest import assistant, call, result, tokens_of, turn, user, words
 

@@ -50,7 +50,8 @@ def assert_quoted(line: Line, said: dict[int, Message]) -> None:
     and a date in parentheses aside."""
     there = [word for place in line.places for word in words(said[place.seq].text[place.start : place.end])]
     assert words(undated(line.text)) == there, line
-    assert line.sources and {place.seq for place in line.places} <= {*line.sources}
+    assert line.sources
+    assert {place.seq for place in line.places} <= {*line.sources}
     assert line.author == "quotation"
     last = said[line.places[-1].seq]
     assert (line.role, line.said_by, line.said_at) == (last.role, last.name or last.role, last.created_at)
