@@ -26,7 +26,8 @@ from infold.quoting.alike import (
     restates,
 )
 from infold.quoting.closing import BOOKED, BOOKS, answers, asks, done, finished, ready
-from infold.quoting.saying import DOING, DROP, ENDED, SWAP, Said, Slot
+from infold.quoting.saying import DROP, ENDED, SWAP, Said, Slot
+from infold.quoting.telling import DOING
 
 _REST = 8
 """Telling words of an earlier line that may be lost with what is replaced."""
@@ -269,7 +270,7 @@ def _brief(new: Said, known: Index) -> Iterator[tuple[int, Effect]]:
     fit = []
     for at in islice(reversed(keys), _MOST):
         old = known.lines[at]
-        if not old.past and old.sure and old.role == new.role and not old.beside(new) and _before(old, new):  # noqa: SIM102
+        if not old.past and old.sure and old.role == new.role and not old.beside(new) and _before(old, new):
             if (
                 new.core <= old.core
                 and not set(new.values) & set(old.values)
