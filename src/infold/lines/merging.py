@@ -288,10 +288,10 @@ class _Meeting:
         self.index = Index()
         self.at: dict[int, str] = {}
         for line in draft.lines.values():
-            self._know(line)
+            self._know(said_of(line), line)
 
-    def _know(self, line: Line) -> None:
-        self.at[self.index.add(said_of(line))] = line.id
+    def _know(self, said: Said, line: Line) -> None:
+        self.at[self.index.add(said)] = line.id
 
     def take(self, candidate: Candidate) -> None:
         draft, line = self.draft, quotation(candidate)
@@ -299,7 +299,8 @@ class _Meeting:
         same = draft.texts.get(normal(line.text))
         if same is not None and draft.lines[same].said_by == line.said_by:  # said before in the same words
             return
-        for at, effect in effects(said_of(line), self.index):
+        said = said_of(line)
+        for at, effect in effects(said, self.index):
             old = draft.lines[self.at[at]]
             if effect is Effect.CONFLICTS:
                 continue
@@ -312,7 +313,7 @@ class _Meeting:
             draft.remove(old.id)
             self.index.remove(at)
         layer = draft.layer_of(line, standing, LEAF if draft.policy.leaf_cap else LONG)
-        self._know(draft.add(line, worth=worth, standing=standing, layer=layer))
+        self._know(said, draft.add(line, worth=worth, standing=standing, layer=layer))
 
 
 def said_of(line: Line) -> Said:

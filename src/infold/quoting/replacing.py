@@ -270,7 +270,7 @@ def _brief(new: Said, known: Index) -> Iterator[tuple[int, Effect]]:
     fit = []
     for at in islice(reversed(keys), _MOST):
         old = known.lines[at]
-        if not old.past and old.sure and old.role == new.role and not old.beside(new) and _before(old, new):
+        if not old.past and old.sure and old.role == new.role and not old.beside(new) and _before(old, new):  # noqa: SIM102
             if (
                 new.core <= old.core
                 and not set(new.values) & set(old.values)
