@@ -4,6 +4,9 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
+# Images often say otherwise: then each of the many processes of the tests compiles everything anew.
+export PYTHONDONTWRITEBYTECODE =
+
 .PHONY: run test test-postgres lint soak bench local clean
 .DELETE_ON_ERROR:
 
@@ -34,7 +37,7 @@ local: $(READY)  ## The tests with a real model on this machine (downloads 130 M
 soak: $(READY)  ## Chaos for five minutes and more: processes killed, the database crashed, 2,000 turns, nothing lost
 	@$(BIN)/python -m tests.chaos --turns 2000
 
-bench: $(READY)  ## Speed, size and what memory retains; writes bench/results/
+bench: $(READY)  ## Speed, size, and what must never fail; writes bench/results/
 	@$(BIN)/python -m bench.turn
 	@$(BIN)/python -m bench.size
 	@$(BIN)/python -m bench.imports

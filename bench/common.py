@@ -28,6 +28,7 @@ ORDER = (
     "turn",
     "size",
     "imports",
+    "memory",
     "retention",
     "gate",
     "models",
@@ -121,8 +122,8 @@ def _cpu() -> str:
     return next(named, platform.processor() or platform.machine())
 
 
-def report(name: str, figures: Sequence[Figure], details: Mapping[str, object]) -> None:
-    """Print the figures, write them to results, and bring the table of all results up to date."""
+def report(name: str, figures: Sequence[Figure], details: Mapping[str, object], keep: bool = True) -> None:
+    """Print the figures; write them to results, unless they are not to be kept, and bring the table of all results up to date."""
     table = Table(title=f"bench.{name}", title_justify="left")
     table.add_column("figure")
     table.add_column("value", justify="right")
@@ -131,6 +132,8 @@ def report(name: str, figures: Sequence[Figure], details: Mapping[str, object]) 
     for figure in figures:
         table.add_row(figure.what, _shown(figure.value, figure.unit), _target(figure), figure.verdict)
     console.print(table)
+    if not keep:
+        return
     RESULTS.mkdir(exist_ok=True)
     content = {
         "name": name,

@@ -12,7 +12,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from difflib import SequenceMatcher
 from statistics import median
@@ -21,15 +21,15 @@ from rich.table import Table
 
 from bench import gate_cases as material
 from bench.common import Figure, console, report, tracked
-from bench.gate_cases import Draft, Line, MaterialError, Value, Values, Writer, cited, filled, right, show
-from infold.folding.extractive import extract
+from bench.gate_cases import Draft, MaterialError, Row, Value, Values, Writer, cited, filled, right, show
 from infold.folding.gate import Verdict, judge, prepare
-from infold.items import PINNED, Candidate, Item
+from infold.lines.kinds import PINNED
+from infold.lines.line import Line
 
 SEED = 1
 KINDS = {
     "numbers": 170, "dates": 130, "identifiers": 130, "names": 130, "negations": 140, "opposites": 80, "modality": 70,
-    "pins": 60, "dropped items": 80, "invented lines": 80, "faithful": 260,
+    "pins": 60, "invented lines": 80, "faithful": 260,
 }  # fmt: skip
 """How many cases of each are made of each half."""
 TARGETS = {"numbers": 99.0, "dates": 99.0, "identifiers": 99.0, "names": 95.0, "negations": 80.0, "pins": 99.0}
@@ -54,20 +54,16 @@ class Planted:
 class Case:
     kind: str
     draft: Draft
-    lines: list[Candidate]
+    lines: list[Line]
     planted: list[Planted] = field(default_factory=list)
-    dropped: list[Item] = field(default_factory=list)
-    """Still valid, but not in the proposal."""
 
     @property
     def verdict(self) -> Verdict:
         draft = self.draft
-        found = [c for m in draft.messages for c in extract(m)]
-        memory = [*draft.memory, *draft.obsolete]
-        return judge(self.lines, draft.messages, memory, pins=draft.pins, found=found)
+        return judge(self.lines, draft.messages, [*draft.memory, *draft.obsolete], pins=draft.pins)
 
 
-def spoilt(line: Line, kind: str, rng: random.Random, draft: Draft) -> Planted | None:
+def spoilt(line: Row, kind: str, rng: random.Random, draft: Draft) -> Planted | None:
     """A line with one thing in it made wrong: a thing of this kind, or any value where none is given."""
     told, said = line.told, draft.everything
     choices = [m for m in material.CHOICE.finditer(line.text) if _turns(m) == kind]
@@ -200,35 +196,27 @@ def cases(half: str, seed: int, share: float) -> Iterator[Case]:
 
 def _case(kind: str, writer: Writer, rng: random.Random) -> Case | None:
     """A case of this kind; None where what was drawn does not allow one."""
-    remembered = rng.choice((2, 3, 4)) if kind == "dropped items" else rng.choice((0, 0, 2, 3, 4))
+    remembered = rng.choice((0, 0, 2, 3, 4))
     draft = writer.write(rng.choice(SIZES), remembered, int(kind == "pins" or rng.random() < 0.25))
     case = Case(kind, draft, [cited(rng, line, draft.messages) for line in draft.lines])
     wanted = 1 if rng.random() < 0.7 else rng.choice((2, 3))
     if kind == "invented lines":
         for line in rng.sample(draft.invented, k=min(wanted, len(draft.invented))):
             case.planted.append(Planted(kind, "invented", wrong=line.told))
-            case.lines.append(Candidate(line.section, line.told, line.sources if rng.random() < 0.7 else ()))
-    elif kind == "dropped items":
-        texts = {c.text for c in case.lines}
-        plain = [item for item in draft.memory if item.text in texts]
-        case.dropped = rng.sample(plain, k=min(wanted, len(plain)))
-        gone = {item.text for item in case.dropped}
-        case.lines = [c for c in case.lines if c.text not in gone]
-        case.planted = [Planted(kind, "dropped", item.text) for item in case.dropped]
+            case.lines.append(Line("", line.section, line.told, line.sources if rng.random() < 0.7 else ()))
     elif kind == "pins":
         line, pin = draft.pinned[0], draft.pins[0]
-        found = spoilt(line, "", rng, draft) if rng.random() < 0.7 else Planted("", "left out", pin.text)
+        found = spoilt(line, "", rng, draft)
         if found is None:
             return None
         case.planted.append(Planted(kind, found.how, pin.text, found.wrong, found.bad))
-        if found.wrong:
-            case.lines.append(Candidate(rng.choice((PINNED, line.section)), found.wrong, pin.sources))
+        case.lines.append(Line("", rng.choice((PINNED, line.section)), found.wrong, pin.sources))
     elif kind != "faithful":
         for at in rng.sample(range(len(case.lines)), k=len(case.lines)):
             found = spoilt(draft.lines[at], kind, rng, draft) if len(case.planted) < wanted else None
             if found is not None:
                 case.planted.append(found)
-                case.lines[at] = Candidate(case.lines[at].section, found.wrong, case.lines[at].sources)
+                case.lines[at] = replace(case.lines[at], text=found.wrong)
     if not case.lines or (kind != "faithful" and not case.planted):
         return None
     rng.shuffle(case.lines)
@@ -254,33 +242,24 @@ def weigh(case: Case, sums: Counter[str]) -> Iterator[str]:
     lines = [c.text for c in verdict.lines] if verdict.ok else []
     given = {c.text for c in case.lines} - {p.wrong for p in case.planted}
     for p in case.planted:
-        if p.kind == "dropped items":
-            caught = not verdict.ok or p.right in lines
-        elif p.how == "left out":
-            caught = p.right in (*lines, *(pin.text for pin in case.draft.pins))
-        else:
-            caught = not survives(p, lines, given)
+        caught = not survives(p, lines, given)
         for key in (p.kind, f"{p.kind}: {p.how}"):
             sums[key] += 1
             sums[f"{key} caught"] += caught
         if not caught:
             yield f"{p.kind}, {p.how} | {p.wrong or '(dropped)'} | right: {p.right or '(nothing)'}"
     what = "lines" if case.kind == "faithful" else "neighbours"
-    left = {seq for line in verdict.lines for seq in line.sources}
     for text in given:
-        cites = next(c.sources for c in case.lines if c.text == text)
         sums[what] += 1
         sums[f"{what} rejected"] += text not in lines
-        sums[f"{what} lost"] += text not in lines and left.isdisjoint(cites)
         if what == "lines" and text not in lines:
+            cites = next(c.sources for c in case.lines if c.text == text)
             said = " / ".join(m.text for m in case.draft.messages if m.seq in cites)
             why = "; ".join(str(f) for f in verdict.findings if text[:40] in str(f)) or f"ok={verdict.ok}"
             yield f"faithful, rejected | {text} | said: {said} | {why}"
     if what == "lines":
         sums["summaries"] += 1
         sums["summaries rejected"] += not verdict.ok
-        sums["obsolete"] += len(case.draft.obsolete)
-        sums["obsolete back"] += sum(item.text in lines for item in case.draft.obsolete)
 
 
 def share(sums: Counter[str], part: str, whole: str) -> float:
@@ -299,9 +278,7 @@ def rows(sums: Counter[str]) -> Iterator[tuple[str, float, str]]:
             )
     yield "faithful summaries rejected", share(sums, "summaries rejected", "summaries"), f"≤ {MOST_REJECTED:g}"
     yield "faithful lines not taken as they are", share(sums, "lines rejected", "lines"), ""
-    yield "– and nothing else of what they rest on", share(sums, "lines lost", "lines"), ""
     yield "faithful lines not taken beside wrong ones", share(sums, "neighbours rejected", "neighbours"), ""
-    yield "obsolete items brought back", share(sums, "obsolete back", "obsolete"), ""
 
 
 def overview(halves: dict[str, Counter[str]]) -> Table:
@@ -329,10 +306,9 @@ def timing() -> Figure:
     for _ in tracked(range(TIMED), "proposals", TIMED):
         draft = writer.write(0, 0, 0, PROPOSAL_TOKENS, TIMED_PAIRS)
         lines = [cited(rng, line, draft.messages) for line in draft.lines]
-        found = [c for m in draft.messages for c in extract(m)]
-        prepare(draft.messages, found=found)
+        prepare(draft.messages)
         started = time.perf_counter_ns()
-        judge(lines, draft.messages, found=found)
+        judge(lines, draft.messages)
         times.append((time.perf_counter_ns() - started) / 1e6)
     return Figure("500-token proposal over 4,000 tokens read before, p50", median(times), "ms", MOST_MS)
 

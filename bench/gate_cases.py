@@ -24,7 +24,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from infold.items import PINNED, Candidate, Item, line_tokens
+from infold.lines.kinds import PINNED
+from infold.lines.line import Line, line_tokens
 from infold.messages import Message, parse
 from infold.tokens import count
 
@@ -210,7 +211,7 @@ def negated(text: str) -> tuple[str, str]:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class Row:
     """A line of a summary, with what it may be spoilt by."""
 
     section: str
@@ -228,7 +229,7 @@ class Line:
 @dataclass(frozen=True, slots=True)
 class Pair:
     talk: list[tuple[str, str]]
-    rows: dict[str, list[Line]]
+    rows: dict[str, list[Row]]
     """By the mark they begin with; sources are the pair's messages, from 1."""
     pools: Mapping[str, list[str]]
 
@@ -236,7 +237,7 @@ class Pair:
 @dataclass(frozen=True, slots=True)
 class Book:
     pairs: list[Pair]
-    memory: list[Line]
+    memory: list[Row]
     filler: list[tuple[str, str]]
     pools: Mapping[str, list[str]]
 
@@ -245,7 +246,7 @@ class Book:
 def book(half: str) -> Book:
     """All material of a half."""
     pairs: list[Pair] = []
-    memory: list[Line] = []
+    memory: list[Row] = []
     filler: list[tuple[str, str]] = []
     pools: dict[str, list[str]] = {}  # of all files: what is invented comes from here
     for path in sorted(MATERIAL.glob(f"{half}-*.toml")):
@@ -260,9 +261,9 @@ def book(half: str) -> Book:
     return Book(pairs, memory, filler, pools)
 
 
-def _read(text: str) -> tuple[list[tuple[str, str]], dict[str, list[Line]]]:
+def _read(text: str) -> tuple[list[tuple[str, str]], dict[str, list[Row]]]:
     talk: list[tuple[str, str]] = []
-    rows: dict[str, list[Line]] = {mark: [] for mark in "=+mx"}
+    rows: dict[str, list[Row]] = {mark: [] for mark in "=+mx"}
     for row in text.strip().splitlines():
         if row[0] in _ROLES:
             talk.append((_ROLES[row[0]], row[2:]))
@@ -271,12 +272,12 @@ def _read(text: str) -> tuple[list[tuple[str, str]], dict[str, list[Line]]]:
     return talk, rows
 
 
-def _line(row: str) -> Line:
+def _line(row: str) -> Row:
     match = re.fullmatch(r"[=+mx] ([fgdoa])([\d,]*) (.*)", row)
     if match is None:
         raise MaterialError("a row of the material cannot be read")
     text, _, again = match[3].partition(" => ")
-    return Line(SECTIONS[match[1]], text, tuple(map(int, filter(None, match[2].split(",")))), again)
+    return Row(SECTIONS[match[1]], text, tuple(map(int, filter(None, match[2].split(",")))), again)
 
 
 @dataclass(slots=True)
@@ -284,13 +285,13 @@ class Draft:
     """A conversation with its faithful summary."""
 
     messages: list[Message]
-    memory: list[Item]
+    memory: list[Line]
     """Still valid."""
-    obsolete: list[Item]
-    pins: list[Item]
-    pinned: list[Line]
-    lines: list[Line]
-    invented: list[Line]
+    obsolete: list[Line]
+    pins: list[Line]
+    pinned: list[Row]
+    lines: list[Row]
+    invented: list[Row]
     pools: Mapping[str, list[str]]
 
     @property
@@ -329,11 +330,11 @@ class Writer:
             seqs = [talk.say(role, filled(text, values, world.draw), world.day) for role, text in pair.talk]
             for row in pair.rows["="]:
                 cited = tuple(seqs[n - 1] for n in row.sources)
-                draft.lines.append(Line(row.section, row.text, cited, values=values))
-            draft.invented += [Line(x.section, x.text, (rng.choice(seqs),), values=values) for x in pair.rows["+"]]
+                draft.lines.append(Row(row.section, row.text, cited, values=values))
+            draft.invented += [Row(x.section, x.text, (rng.choice(seqs),), values=values) for x in pair.rows["+"]]
             if old:
                 filled("".join(row.text for row in pair.rows["m"]), values, world.draw)
-                old += [Line(x.section, x.text, (), x.again, values) for x in pair.rows["m"]]
+                old += [Row(x.section, x.text, (), x.again, values) for x in pair.rows["m"]]
                 draft.obsolete += [_item(rng, x, first) for x in pair.rows["x"]]
         for role, text in rng.choices(self.book.filler, k=max(0, size - len(draft.messages))):
             talk.say(role, text, world.day)
@@ -343,7 +344,7 @@ class Writer:
             item = _item(rng, line, first)
             draft.memory.append(item)
             now = line.again if line.again and rng.random() < 0.4 else line.text
-            draft.lines.append(Line(line.section, now, item.sources, values=line.values))
+            draft.lines.append(Row(line.section, now, item.sources, values=line.values))
             room -= item.tokens
         rng.shuffle(draft.lines)
         draft.lines.sort(key=lambda line: line.sources[0] >= first)  # memory first: it is not what is left out
@@ -351,19 +352,19 @@ class Writer:
         rng.shuffle(draft.lines)
         return draft
 
-    def _remembered(self, world: World, number: int) -> list[Line]:
-        made: list[Line] = []
+    def _remembered(self, world: World, number: int) -> list[Row]:
+        made: list[Row] = []
         for line in self.rng.sample(self.book.memory, k=number):
             values: Values = {}
             filled(line.text, values, world.draw)
-            made.append(Line(line.section, line.text, (), line.again, values))
+            made.append(Row(line.section, line.text, (), line.again, values))
         return made
 
 
-def _item(rng: random.Random, line: Line, first: int, section: str = "") -> Item:
+def _item(rng: random.Random, line: Row, first: int, section: str = "") -> Line:
     text = line.told
     sources = (rng.randrange(1, max(2, first)),)
-    return Item(f"1.{rng.randrange(10**6)}", section or line.section, text, sources, fold=1, tokens=line_tokens(text))
+    return Line(f"1.{rng.randrange(10**6)}", section or line.section, text, sources, tokens=line_tokens(text))
 
 
 @dataclass(slots=True)
@@ -389,7 +390,7 @@ class _Talk:
         return self.messages[-1].seq
 
 
-def cited(rng: random.Random, line: Line, messages: Sequence[Message]) -> Candidate:
+def cited(rng: random.Random, line: Row, messages: Sequence[Message]) -> Line:
     """A line as a summarizer gives it: mostly with the right sources, sometimes a neighbour too, sometimes none."""
     chance, near = rng.random(), line.sources[-1] + 1
     sources = line.sources
@@ -397,4 +398,4 @@ def cited(rng: random.Random, line: Line, messages: Sequence[Message]) -> Candid
         sources = ()
     elif chance < 0.4 and sources[0] >= messages[0].seq and near <= messages[-1].seq:
         sources = (*sources, near)
-    return Candidate(line.section, line.told, sources)
+    return Line("", line.section, line.told, sources)

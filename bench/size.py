@@ -23,7 +23,7 @@ from infold import Memory
 MESSAGES = 100_000
 SHORT = 1_000
 TURNS, RUNS = 200, 3
-TABLES = ("messages", "folds", "items", "events", "chats", "pins")
+TABLES = ("messages", "folds", "lines", "events", "chats", "pins")
 
 MOST_BYTES = 600
 MOST_TIMES_SHORT = 1.1

@@ -56,7 +56,7 @@ def count_folds(path: Path) -> int:
 
 
 def figures(where: str, sizes: Mapping[str, int], messages: int, folds: int) -> list[Figure]:
-    of_folds = sum(sizes.get(name, 0) for name in ("folds", "items"))
+    of_folds = sum(sizes.get(name, 0) for name in ("folds", "lines"))
     parts = sorted(sizes.items(), key=lambda pair: -pair[1])[:6]
     return [
         Figure(f"{where}: all, a message", sum(sizes.values()) / messages, "bytes"),

@@ -27,6 +27,13 @@ def _empty() -> tuple[tempfile.TemporaryDirectory[str], Path]:
 
 
 @contextmanager
+def file() -> Iterator[str]:
+    """The address of a SQLite file without chats, whatever tests run on; afterwards it is gone."""
+    with tempfile.TemporaryDirectory(prefix="infold") as folder:
+        yield f"sqlite:///{shutil.copy(_empty()[1], Path(folder) / 'chats.db')}"
+
+
+@contextmanager
 def fresh(*, migrated: bool = True) -> Iterator[str]:
     """The address of a database without chats, or without anything; afterwards it is gone."""
     if POSTGRES:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
-import sys
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
 import httpx2
 
+from tests.forks import Fork, start
 from tests.servers import free_port
 
 ROOT = Path(__file__).parent.parent
@@ -26,14 +26,19 @@ def environment() -> dict[str, str]:
 
 
 class Process:
-    """A child that can be started again; its output goes to a file."""
+    """A child that can be started again: a function, "module:name", with arguments. Its output goes to a file; constants of
+    the code, "module:NAME", may have other values there."""
 
-    def __init__(self, name: str, folder: Path, *arguments: str) -> None:
+    def __init__(
+        self, name: str, folder: Path, target: str, *arguments: str, instead: Mapping[str, float] | None = None
+    ) -> None:
         self.name = name
+        self._instead = instead
         self.log = folder / f"{name}.log"
         self._folder = folder
+        self._target = target
         self._arguments = arguments
-        self._child: subprocess.Popen[bytes] | None = None
+        self._child: Fork | None = None
 
     @property
     def pid(self) -> int:
@@ -46,9 +51,9 @@ class Process:
 
     def start(self) -> None:
         with self.log.open("ab") as output:
-            self._child = subprocess.Popen(
-                [sys.executable, *self._arguments],
-                stdin=subprocess.DEVNULL, stdout=output, stderr=output, env=environment(), cwd=self._folder,
+            self._child = start(
+                self._target, *self._arguments, environ=environment(), cwd=self._folder, output=output.fileno(),
+                instead=self._instead,
             )  # fmt: skip
 
     def kill(self) -> None:
@@ -79,17 +84,15 @@ class Process:
 
 def command(name: str, folder: Path, *arguments: str) -> Process:
     """`infold …`."""
-    return Process(name, folder, "-c", "from infold.cli import main; main()", *arguments)
+    return Process(name, folder, "infold.cli:main", *arguments)
 
 
 class Api(Process):
     """An `infold serve` on a port of its own, which it keeps when it is started again."""
 
-    def __init__(self, name: str, folder: Path, *arguments: str) -> None:
+    def __init__(self, name: str, folder: Path, *arguments: str, instead: Mapping[str, float] | None = None) -> None:
         port = free_port()
-        super().__init__(
-            name, folder, "-c", "from infold.cli import main; main()", "serve", "--port", str(port), *arguments
-        )
+        super().__init__(name, folder, "infold.cli:main", "serve", "--port", str(port), *arguments, instead=instead)
         self.url = f"http://127.0.0.1:{port}"
 
     @property

@@ -17,16 +17,16 @@ import argparse
 import asyncio
 import gzip
 import json
+import os
 import socket
-import subprocess
-import sys
 import urllib.request
 import zlib
 from collections import deque
 from collections.abc import AsyncIterator
-from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
+
+from tests.forks import start
 
 Wire = dict[str, Any]
 _requests: deque[Wire] = deque(maxlen=2000)
@@ -318,11 +318,7 @@ class Provider:
         self.url = f"{self.root}/v1"
 
     def __enter__(self) -> Self:
-        number = self._listening.fileno()
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", "tests.provider", "--fd", str(number)],
-            pass_fds=[number], cwd=Path(__file__).parent.parent, stdout=subprocess.DEVNULL,
-        )  # fmt: skip
+        self._process = start("tests.provider:main", "--fd", "3", environ=os.environ, keep=[self._listening.fileno()])
         return self
 
     def __exit__(

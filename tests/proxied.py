@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -127,9 +127,11 @@ def spoken(messages: list[Wire]) -> list[tuple[str, str]]:
 
 
 @contextmanager
-def start_proxied(folder: Path, key: str | None = None, **settings: Any) -> Iterator[Proxied]:
-    """A provider and a service before it; `key` opens the service's own API."""
+def start_proxied(
+    folder: Path, key: str | None = None, *, instead: Mapping[str, float] | None = None, **settings: Any
+) -> Iterator[Proxied]:
+    """A provider and a service before it; `key` opens the service's own API. `instead` has other values for constants."""
     with Provider() as provider:
         settings.setdefault("upstream", provider.url)
-        with start_server(folder, **settings) as server, server.client(key) as api:
+        with start_server(folder, instead=instead, **settings) as server, server.client(key) as api:
             yield Proxied(provider, server, api, server.url)

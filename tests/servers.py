@@ -9,7 +9,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,21 +17,27 @@ from typing import Any
 
 import httpx2
 
-_CHILD = """
-import json, sys, uvicorn
-from infold.service.app import create_app
-from infold.service.server import Server
-from infold.service.settings import ServiceSettings
+from tests.forks import Fork, start
 
-settings = ServiceSettings(**json.loads(sys.argv[1]))
-app = create_app(settings)
+SOON = {"infold.service.keys:FRESH": 0.5, "infold.service.breaker:PAUSE": 1.0, "infold.service.failures:PAUSE": 1.0}
+"""Constants for a service that looks again sooner: after keys, and after a database that did not answer."""
 
-config = uvicorn.Config(
-    app, host=settings.host, port=settings.port, log_level="warning", timeout_graceful_shutdown=5,
-    server_header=False, date_header=False,
-)
-Server(config, app).run()
-"""
+
+def serve() -> None:
+    """The service alone, as the settings in the first argument say."""
+    import uvicorn
+
+    from infold.service.app import create_app
+    from infold.service.server import Server
+    from infold.service.settings import ServiceSettings
+
+    settings = ServiceSettings(**json.loads(sys.argv[1]))
+    app = create_app(settings)
+    config = uvicorn.Config(
+        app, host=settings.host, port=settings.port, log_level="warning", timeout_graceful_shutdown=5,
+        server_header=False, date_header=False,
+    )  # fmt: skip
+    Server(config, app).run()
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +46,7 @@ class Running:
 
     url: str
     database: str
-    process: subprocess.Popen[bytes]
+    process: Fork
     log: Path
 
     def client(self, key: str | None = None) -> httpx2.Client:
@@ -55,21 +61,19 @@ def free_port() -> int:
 
 
 @contextmanager
-def start_server(folder: Path, **settings: Any) -> Iterator[Running]:
-    """Start the service on a free port of this machine, and wait until it is ready; at the end it is stopped."""
+def start_server(folder: Path, *, instead: Mapping[str, float] | None = None, **settings: Any) -> Iterator[Running]:
+    """Start the service on a free port of this machine, and wait until it is ready; at the end it is stopped. `instead` has
+    other values for constants of the code, "module:NAME"."""
     port = free_port()
     database = settings.setdefault("database", f"sqlite:///{folder / 'service.db'}")
     log = folder / f"service-{port}.log"
     root = Path(__file__).parent.parent
     environment = {**os.environ, "PYTHONPATH": f"{root / 'src'}{os.pathsep}{root}", "MEMORY_SUMMARIZER_MODEL": ""}
     with log.open("wb") as output:
-        process = subprocess.Popen(
-            [sys.executable, "-c", _CHILD, json.dumps({"port": port, **settings})],
-            stdout=output,
-            stderr=output,
-            env=environment,
-            cwd=folder,
-        )
+        process = start(
+            "tests.servers:serve", json.dumps({"port": port, **settings}), environ=environment, cwd=folder,
+            output=output.fileno(), instead=instead,
+        )  # fmt: skip
     running = Running(f"http://127.0.0.1:{port}", database, process, log)
     try:
         _wait(running)

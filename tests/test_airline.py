@@ -154,7 +154,7 @@ def test_chats_go_through_whole_and_every_context_is_valid(preset: str, window: 
         assert all(re.fullmatch(r"#{2,3} \S.*|- \S.*", line) for line in chat.summary.splitlines())
 
 
-# Measured: all of them, but for the listed ones: 67, 96 and 71 %.
+# Measured: of the listed ones 66, 94 and 64 %, of the others at least 91 %.
 LEAST = {"typed": 0.9, "looked_up": 0.9, "amounts": 0.9, "dates": 0.9, "listed": 0.6}
 
 
@@ -166,7 +166,7 @@ def test_what_was_said_of_bookings_is_known_at_the_end(preset: str, window: int,
     assert found >= LEAST[kind], f"{found:.0%} of {number} {kind}"
 
 
-# Measured: 30 of 30 and 15 of 15 that were looked up, 3 of 3 that were typed.
+# Measured: 30 of 30 and 9 of 15 (too few yet) that were looked up, 3 of 3 that were typed.
 @pytest.mark.parametrize(
     ("preset", "window", "kind", "least"),
     [("rolling", 8192, "looked_up", 0.85), ("rolling", 8192, "typed", 0.6), ("default", 3000, "looked_up", 0.8)],

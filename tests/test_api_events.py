@@ -15,7 +15,7 @@ import pytest
 from infold import Memory
 from infold.service.keys import create_key, revoke_key
 from tests.conftest import user
-from tests.servers import Running, problem, start_server
+from tests.servers import SOON, Running, problem, start_server
 
 Client = httpx2.Client
 
@@ -163,7 +163,7 @@ def test_it_ends_with_the_chat_though_there_is_another_one_at_once(api: Client, 
 
 
 def test_E5_it_ends_with_its_key(tmp_path: Path) -> None:
-    with start_server(tmp_path) as running, Memory(running.database) as memory:
+    with start_server(tmp_path, instead=SOON) as running, Memory(running.database) as memory:
         memory.chat("a").add(user("hello"))
         key, row = create_key(memory, "", "read")
         admin, _ = create_key(memory, "", "admin")

@@ -15,7 +15,7 @@ import pytest
 from infold import Memory
 from infold.service.keys import create_key, list_keys, revoke_key
 from tests.conftest import assistant, user
-from tests.servers import Running, problem, start_server
+from tests.servers import SOON, Running, problem, start_server
 
 Client = httpx2.Client
 SECRET = "8812-violet"
@@ -80,7 +80,7 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
     folder = tmp_path_factory.mktemp("api")
     with Memory(f"sqlite:///{folder / 'service.db'}") as memory:
         create_key(memory, "setup", "read")
-    with start_server(folder) as started:
+    with start_server(folder, instead=SOON) as started:
         yield started
 
 
@@ -222,7 +222,7 @@ def test_keys_are_stored_as_hashes(tmp_path: Path) -> None:
 
 
 def test_without_keys_the_service_is_open_and_a_first_key_closes_it(tmp_path: Path) -> None:
-    with start_server(tmp_path) as running, running.client() as client:
+    with start_server(tmp_path, instead=SOON) as running, running.client() as client:
         assert client.get("/v1/chats").status_code == 200
         key_of(running, "t", "read")
         deadline = time.monotonic() + 5

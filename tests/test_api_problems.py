@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Iterator
 from pathlib import Path
 
 import httpx2
@@ -52,18 +53,23 @@ def test_every_error_of_infold_has_a_status_and_a_code() -> None:
 DEEP = [b"[" * n + b"]" * n for n in (101, 900, 50_000)]
 
 
+@pytest.fixture(scope="module")
+def api(tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx2.Client]:
+    with start_server(tmp_path_factory.mktemp("api")) as running, running.client() as client:
+        yield client
+
+
 @pytest.mark.parametrize("value", [*DEEP, b"9" * 5000, b'"\xff"'], ids=["101", "900", "50000", "digits", "bytes"])
-def test_E5_json_that_cannot_be_used(tmp_path: Path, value: bytes) -> None:
+def test_E5_json_that_cannot_be_used(api: httpx2.Client, value: bytes) -> None:
     bodies = {
         "/v1/chats/a/messages": b'{"role": "user", "content": "hello", "more": %s}',
         "/v1/chats/a/context": b'{"tools": [{"name": %s}]}',
         "/v1/chats": b'{"config": {"overrides": %s}}',
     }
-    with start_server(tmp_path) as running, running.client() as api:
-        for path, body in bodies.items():
-            answer = api.post(path, content=body % value, headers={"Content-Type": "application/json"})
-            problem(answer, 400, "malformed_json")
-        assert api.get("/v1/chats").json()["items"] == []
+    for path, body in bodies.items():
+        answer = api.post(path, content=body % value, headers={"Content-Type": "application/json"})
+        problem(answer, 400, "malformed_json")
+    assert api.get("/v1/chats").json()["items"] == []
 
 
 @pytest.mark.parametrize(

@@ -19,22 +19,23 @@ ROWS = {
     "recent message": ("messages", "seq = 18"),
     "older fold": ("folds", "n = 1"),
     "newest fold": ("folds", "n = 2"),
-    "living item": ("items", "died IS NULL"),
-    "ended item": ("items", "died IS NOT NULL"),
+    "living line": ("lines", "died IS NULL"),
+    "ended line": ("lines", "died IS NOT NULL"),
 }
 COLUMNS = {
     "chats": "last_seq users cursor folds head_hash",
     "messages": "seq id role content body model_variant created_at tokens sha256",
     "folds": "n id kind first_seq last_seq head_seq depth parent superseded_by author reason created_at request_tokens"
     " context_window active tokens removed sources_sha256 hash",
-    "items": "id born died layer section text sources tokens confidence",
+    "lines": "id born died layer section kind text quote sources places role said_by said_at author worth standing tokens"
+    " rewrites",
 }
 PLACES = [(row, column) for row, (table, _) in ROWS.items() for column in COLUMNS[table].split()]
 
 
 @pytest.fixture(scope="module")
 def made() -> Iterator[str]:
-    """A chat with two folds; the second one ended an item of the first."""
+    """A chat with two folds; the second one ended a line of the first."""
     with fresh() as url:
         with Memory(url) as memory:
             fold_again(folded(memory))
@@ -89,10 +90,10 @@ def test_B12_verify_finds_a_changed_value(url: str, row: str, column: str) -> No
 
 @pytest.mark.parametrize("column", ["text", "section", "layer", "sources"])
 def test_B12_a_chats_own_verify_finds_it_too(url: str, column: str) -> None:
-    value = rows(url, f"SELECT {column} FROM items WHERE died IS NULL")[0][0]
+    value = rows(url, f"SELECT {column} FROM lines WHERE died IS NULL")[0][0]
     with Memory(url) as memory:
         chat = memory.chat("c")  # before the damage: opening a chat repairs it
-        change(url, f"UPDATE items SET {column} = ? WHERE died IS NULL", flipped(value))
+        change(url, f"UPDATE lines SET {column} = ? WHERE died IS NULL", flipped(value))
         assert not chat.verify().ok
 
 

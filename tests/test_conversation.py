@@ -11,6 +11,7 @@ import pytest
 
 from infold import Model, SummarizationConfig, SummarizationInput, SummarizeResult, summarize_conversation
 from infold.messages import parse
+from infold.models import caller
 from infold.records import ActionItem, SummaryContext, SummaryRecord
 from infold.tokens import count
 from tests.conftest import assistant, call, result, user, words
@@ -78,8 +79,9 @@ def test_B6_messages_keep_their_own_ids_and_may_be_of_any_format(upstream: Upstr
     ids=str,
 )
 def test_B6_an_error_says_whether_trying_again_may_help(
-    upstream: Upstream, script: list[str | Step], error: str, retryable: bool
+    upstream: Upstream, monkeypatch: pytest.MonkeyPatch, script: list[str | Step], error: str, retryable: bool
 ) -> None:
+    monkeypatch.setattr(caller, "BACKOFF", 0.01)
     upstream.script(script)
     outcome = summarize(TALK, Model("gpt-test", base_url=upstream.url, timeout=0.3 if "timeout" in str(script) else 20))
     assert not outcome.ok

@@ -122,8 +122,8 @@ def nothing() -> Iterator[str]:
 @pytest.mark.parametrize("hits", HITS)
 @pytest.mark.parametrize("point", POINTS)
 @pytest.mark.parametrize(("preset", "wait"), KINDS)
-def test_F9_killed_at_a_failpoint(child: Child, nothing: str, preset: str, wait: bool, point: str, hits: int) -> None:
-    start(child, nothing, preset, wait, f"{point}:{hits}")
+def test_F9_killed_at_a_failpoint(child: Child, url: str, preset: str, wait: bool, point: str, hits: int) -> None:
+    start(child, url, preset, wait, f"{point}:{hits}")
     printed = printed_until_end(child)
     reached = len(uncrashed(preset, wait)["folds" if point.startswith("fold.") else "messages"])
     if hits <= reached:
@@ -132,23 +132,23 @@ def test_F9_killed_at_a_failpoint(child: Child, nothing: str, preset: str, wait:
         assert printed.pop() == "done"
     if point.startswith("add."):
         assert len(printed) == hits - 1
-    check_nothing_lost(nothing, preset, wait, printed)
+    check_nothing_lost(url, preset, wait, printed)
 
 
 @pytest.mark.parametrize("hits", HITS)
 @pytest.mark.parametrize("point", POINTS)
-def test_F9_killed_while_folds_are_made_apart(child: Child, nothing: str, point: str, hits: int) -> None:
-    start(child, nothing, "default", False, f"{point}:{hits}", apart=True)
+def test_F9_killed_while_folds_are_made_apart(child: Child, url: str, point: str, hits: int) -> None:
+    start(child, url, "default", False, f"{point}:{hits}", apart=True)
     printed = printed_until_end(child)
     assert "done" not in printed
-    check_kept(nothing, printed)
-    write(nothing, "default", max(1, len(printed)), LAST, wait=False, say=lambda _: None, apart=True)
-    with Memory(nothing) as memory:
+    check_kept(url, printed)
+    write(url, "default", max(1, len(printed)), LAST, wait=False, say=lambda _: None, apart=True)
+    with Memory(url) as memory:
         chat = memory.chat("c")
         chat.settle()
         assert memory.verify().ok
         assert chat.memory.cursor > LAST // 2
-    assert rawsql.rows(nothing, "SELECT read_to - cursor FROM chats") == [(0,)]  # all that was folded is noted
+    assert rawsql.rows(url, "SELECT read_to - cursor FROM chats") == [(0,)]  # all that was folded is noted
 
 
 def test_F9_every_kind_of_run_folds_often_enough_to_be_killed_in_it() -> None:

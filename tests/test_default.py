@@ -15,6 +15,7 @@ from infold.tokens import REQUEST_OVERHEAD, count
 from infold.triggers import shares
 from infold.units import turns
 from tests.conftest import assistant, call, result, tokens_of, turn, user, words
+from tests.test_layered import decision, wish
 
 
 def folds(chat: Chat, kind: str = "base") -> list[tuple[Any, Any, Any]]:
@@ -23,9 +24,8 @@ def folds(chat: Chat, kind: str = "base") -> list[tuple[Any, Any, Any]]:
 
 
 def exchange(n: int, tokens: int = 30) -> list[dict[str, Any]]:
-    """A turn with one lasting fact, one decision, and an answer of so many tokens."""
-    said = f"We decided to use rope {n} for crate {n}. My budget for crate {n} is {n * 111} euros."
-    return [user(said), assistant(words(tokens, f"a{n}"))]
+    """A turn with one decision, one wish that stands, and an answer of so many tokens."""
+    return [user(f"{decision(n)}\n\n\n{wish(n)}"), assistant(words(tokens, f"a{n}"))]
 
 
 def filled(memory: Memory) -> Chat:

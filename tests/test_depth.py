@@ -19,7 +19,7 @@ class Rephrasing:
     def __call__(self, summary: str, messages: list[Message], /) -> str:
         lead = LEADS[self.calls % len(LEADS)]
         self.calls += 1
-        known = [line.text for line in parse(summary)]
+        known = [text for _, text in parse(summary)]
         for old in LEADS:
             known = [text.removeprefix(old) for text in known]
         said = [f"box {word} is blue" for m in messages if m.role == "user" for word in m.text.split() if "-" in word]
@@ -35,11 +35,11 @@ def test_B3_in_default_no_line_is_more_than_three_rewrites_away_from_its_message
         deepest = []
         for _ in range(6):  # "resummarize", again and again
             assert chat.fold()
-            items = [*chat.memory.long, *chat.memory.leaves]
-            deepest.append(max(item.rewrites for item in items))
-            assert {seq for item in items for seq in item.sources} <= set(range(1, chat.memory.cursor + 1))
+            lines = [*chat.memory.long, *chat.memory.leaves]
+            deepest.append(max(line.rewrites for line in lines))
+            assert {seq for line in lines for seq in line.sources} <= set(range(1, chat.memory.cursor + 1))
         assert deepest[:2] == [2, 3]  # a leaf, rewritten, and again
         assert max(deepest) == 3
         assert deepest[2] == 2  # made anew from the leaves, then rewritten once
-        assert all("is blue" in item.text for item in items)
+        assert all("is blue" in line.text for line in lines)
         assert memory.verify().ok

@@ -19,7 +19,7 @@ from tests.servers import problem
 from tests.test_model_faults import said
 from tests.upstream import Upstream, step
 
-GRACE = 5
+GRACE = 3
 
 
 def settings(folder: Path, upstream: Upstream, provider: Provider, database: str) -> tuple[str, ...]:

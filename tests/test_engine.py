@@ -196,4 +196,6 @@ def test_E7_a_fold_takes_all_older_turns_at_once(memory: Memory) -> None:
 
 def test_E7_the_summary_is_cumulative(memory: Memory) -> None:
     chat = decided(memory, 20)
-    assert [item.text for item in chat.memory.long] == [f"Rope {n} for crate {n}" for n in range(1, 13)]
+    assert [item.text for item in chat.memory.long] == [
+        f"We decided to use rope {n} for crate {n}." for n in range(1, 13)
+    ]

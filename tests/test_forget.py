@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import os
+import signal
 import sqlite3
-import subprocess
-import sys
 import threading
 from contextlib import closing
 from pathlib import Path
@@ -23,6 +22,7 @@ from infold.redaction import FORGOTTEN, quotes, redacted
 from tests import rawsql
 from tests.conftest import assistant, call, counted_ids, result, ticking_clock, user, words
 from tests.databases import POSTGRES, fresh
+from tests.forks import start
 from tests.formats_rules import check
 
 SECRET = "Zanzibarkowski"
@@ -564,13 +564,6 @@ def test_F6_a_handle_of_a_deleted_chat_never_writes_into_another(url: str) -> No
 
 # Crashes -------------------------------------------------------------------------------------------------
 
-CHILD = """
-import sys
-from infold import Memory
-with Memory(sys.argv[1]) as memory:
-    memory.chat("c").forget("secret")
-"""
-
 
 @pytest.mark.parametrize(
     ("point", "done"),
@@ -580,9 +573,8 @@ def test_F6_killed_in_the_middle_all_or_nothing(url: str, point: str, done: bool
     with open_memory(url) as memory:
         filled(memory, "default")
     before = dump(url)
-    environment = {**os.environ, "INFOLD_FAILPOINT": point}
-    killed = subprocess.run([sys.executable, "-c", CHILD, url], env=environment, check=False)
-    assert killed.returncode == -9
+    child = start("tests.victims:forget", url, environ={**os.environ, "INFOLD_FAILPOINT": point})
+    assert child.wait(60) == -signal.SIGKILL
     if not done:
         assert dump(url) == before
     with open_memory(url) as memory:

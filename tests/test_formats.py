@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
@@ -14,6 +15,7 @@ from pydantic import ValidationError
 from infold import Memory, preset
 from infold.formats.calls import RAW
 from tests.conftest import counted_ids, ticking_clock
+from tests.databases import file
 from tests.formats_chats import BY_FORMAT, CHATS, MIXED, Chat
 from tests.formats_rules import CALLS, FORMATS, blocks_of, check, sdk
 
@@ -29,8 +31,11 @@ def shown(chat: Any, format: str, max_tokens: int = HUGE) -> Any:
     return chat.context(max_tokens=max_tokens).to(format)
 
 
-def fresh() -> Memory:
-    return Memory("sqlite://", clock=ticking_clock(), ids=counted_ids())
+@contextmanager
+def opened() -> Iterator[Memory]:
+    """A memory without chats."""
+    with file() as url, Memory(url, clock=ticking_clock(), ids=counted_ids()) as memory:
+        yield memory
 
 
 def leaves(value: Any) -> Iterator[str]:
@@ -87,7 +92,7 @@ def same_call(given: tuple[str, Any], found: tuple[str, Any]) -> bool:
 def test_F2_what_goes_in_comes_out_equal_in_its_own_format(format: str, data: st.DataObject) -> None:
     made: Chat = data.draw(BY_FORMAT[format])
     check(format, {"messages": made.wire} if format == "anthropic" else made.wire)
-    with fresh() as memory:
+    with opened() as memory:
         chat = memory.chat("a", config=UNFOLDED)
         chat.add(made.wire)
         found = shown(chat, format)
@@ -98,7 +103,7 @@ def test_F2_what_goes_in_comes_out_equal_in_its_own_format(format: str, data: st
 @RELAXED
 @given(made=CHATS)
 def test_F2_no_text_call_or_result_is_lost_in_any_format(format: str, made: Chat) -> None:
-    with fresh() as memory:
+    with opened() as memory:
         chat = memory.chat("a", config=UNFOLDED)
         chat.add(made.wire)
         found = shown(chat, format)
@@ -117,7 +122,7 @@ def test_F2_no_text_call_or_result_is_lost_in_any_format(format: str, made: Chat
 @RELAXED
 @given(made=CHATS)
 def test_F2_one_list_and_single_adds_give_the_same_chat(made: Chat) -> None:
-    with fresh() as memory:
+    with opened() as memory:
         one, many = memory.chat("one", context_window=900), memory.chat("many", context_window=900)
         one.add(made.wire)
         for message in made.wire:
@@ -132,7 +137,7 @@ def test_F2_one_list_and_single_adds_give_the_same_chat(made: Chat) -> None:
 @RELAXED
 @given(made=MIXED)
 def test_F2_formats_may_be_mixed_in_one_chat(made: tuple[Chat, ...]) -> None:
-    with fresh() as memory:
+    with opened() as memory:
         chat = memory.chat("a", config=UNFOLDED)
         chat.add([message for part in made for message in part.wire])
         for format in FORMATS:

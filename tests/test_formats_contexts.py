@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from infold import Memory
 from infold.presets import PRESETS
 from tests.conftest import counted_ids, ticking_clock, words
+from tests.databases import file
 from tests.formats_chats import Chat, any_format
 from tests.formats_rules import FORMATS, check
 from tests.test_formats import without
@@ -42,7 +43,7 @@ def check_all(chat: Any, max_tokens: int) -> None:
 @settings(deadline=None, max_examples=8, suppress_health_check=list(HealthCheck))
 @given(data=st.data())
 def test_F2_every_context_is_valid_in_every_format(preset: str, data: st.DataObject) -> None:
-    with Memory("sqlite://", clock=ticking_clock(), ids=counted_ids()) as memory:
+    with file() as url, Memory(url, clock=ticking_clock(), ids=counted_ids()) as memory:
         chat = memory.chat("a", preset=preset, context_window=1500, system="Be brief.")
         for start in range(1, 3001, 1000):
             made: Chat = data.draw(any_format(start))

@@ -1,4 +1,4 @@
-"""F3: a bad summary is never committed. What the gate keeps, replaces, corrects and rejects."""
+"""F3: what the gate lets through, corrects, drops and rejects."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from infold.folding.evidence import claims_of, evidence_in, evidence_of
-from infold.folding.extractive import extract
 from infold.folding.gate import Finding, Verdict, judge, prepare
 from infold.folding.proper import names, ordinary
 from infold.folding.quantities import readings
-from infold.items import PINNED, Candidate, Item
+from infold.lines.kinds import PINNED
+from infold.lines.line import Line
 from infold.marks import POLICY_SNIPPET, SUMMARY_HEADER
 from infold.messages import Message
 
@@ -32,12 +32,12 @@ def said(*texts: str, first: int = 11) -> list[Message]:
     return [Message("user", text, seq=seq, created_at=MONDAY) for seq, text in enumerate(texts, start=first)]
 
 
-def line(text: str, *cites: int, section: str = "facts") -> Candidate:
-    return Candidate(section, text, cites)
+def line(text: str, *cites: int, section: str = "facts", id: str = "") -> Line:
+    return Line(id, section, text, cites)
 
 
-def item(text: str, *sources: int, section: str = "facts", id: str = "1.1", confidence: float = 0.9) -> Item:
-    return Item(id, section, text, sources, fold=1, confidence=confidence)
+def remembered(text: str, *sources: int, id: str = "1.1") -> Line:
+    return line(text, *sources, id=id)
 
 
 def texts(verdict: Verdict) -> list[str]:
@@ -46,10 +46,6 @@ def texts(verdict: Verdict) -> list[str]:
 
 def actions(verdict: Verdict) -> list[tuple[str, str]]:
     return [(one.reason, one.action) for one in verdict.findings]
-
-
-def found_in(messages: list[Message]) -> list[Candidate]:
-    return [one for message in messages for one in extract(message)]
 
 
 SOUND = (
@@ -61,7 +57,7 @@ SOUND = (
 
 
 def test_F3_a_faithful_summary_passes_untouched() -> None:
-    verdict = judge(SOUND, said(*TALK), whole=False)
+    verdict = judge(SOUND, said(*TALK))
     assert verdict == Verdict(True, SOUND, ())
     assert verdict.reasons == {}
 
@@ -70,56 +66,39 @@ def test_F3_a_faithful_summary_passes_untouched() -> None:
 
 
 def test_F3_a_failing_line_is_dropped_and_the_rest_committed() -> None:
-    verdict = judge((*SOUND[:3], line("Hotel Mira, 5 nights", 14)), said(*TALK), whole=False)
+    verdict = judge((*SOUND[:3], line("Hotel Mira, 5 nights", 14)), said(*TALK))
     assert verdict.ok
     assert verdict.lines == SOUND[:3]
     assert actions(verdict) == [("number", "dropped")]
     assert verdict.reasons == {"number": 1}
 
 
-def test_F3_a_failing_line_gives_way_to_its_extractive_twin() -> None:
-    messages = said(*TALK)
-    verdict = judge((line("Trip budget: €800", 11), *SOUND[1:]), messages, found=found_in(messages), whole=False)
-    assert actions(verdict)[0] == ("number", "replaced")
-    assert "900" in verdict.lines[0].text
-    assert verdict.lines[0].sources == (11,)
-    assert "800" not in " ".join(texts(verdict))
-
-
-def test_F3_a_twin_that_another_line_says_already_is_not_repeated() -> None:
-    messages = said(*TALK)
-    proposal = (*SOUND, line("Trip budget of 800 euros", 11))
-    verdict = judge(proposal, messages, found=found_in(messages), whole=False)
-    assert actions(verdict)[0] == ("number", "dropped")
-    assert sum("900" in text for text in texts(verdict)) == 1
-
-
 def test_F3_more_than_half_failing_rejects_all() -> None:
     wrong = (line("Trip budget: €800", 11), line("Flight on June 15", 12), line("Anna eats meat", 13))
-    verdict = judge((*wrong, SOUND[3]), said(*TALK), whole=False)
+    verdict = judge((*wrong, SOUND[3]), said(*TALK))
     assert (verdict.ok, verdict.lines) == (False, ())
     assert verdict.findings[-1] == Finding("failures", "3 of 4 lines fail", "rejected")
 
 
 def test_F3_half_failing_is_still_committed() -> None:
-    verdict = judge((line("Trip budget: €800", 11), SOUND[3]), said(*TALK), whole=False)
+    verdict = judge((line("Trip budget: €800", 11), SOUND[3]), said(*TALK))
     assert verdict.ok
     assert verdict.lines == (SOUND[3],)
 
 
 def test_F3_nothing_is_no_summary() -> None:
-    for empty in ((), (line("  "),), (line("…!"),), (Candidate(PINNED, "Budget"),)):
+    for empty in ((), (line("  "),), (line("…!"),), (Line("", PINNED, "Budget", ()),)):
         verdict = judge(empty, said(*TALK))
         assert (verdict.ok, verdict.reasons) == (False, {"empty": 1})
 
 
 def test_F3_a_section_that_does_not_exist_fails() -> None:
-    verdict = judge((*SOUND, Candidate("gossip", "Anna likes Lisbon", (12,))), said(*TALK), whole=False)
+    verdict = judge((*SOUND, line("Anna likes Lisbon", 12, section="gossip")), said(*TALK))
     assert actions(verdict) == [("schema", "dropped")]
 
 
 def test_F3_the_same_line_twice_is_one_line() -> None:
-    verdict = judge((SOUND[0], line("trip budget: €900.", 12), SOUND[1]), said(*TALK), whole=False)
+    verdict = judge((SOUND[0], line("trip budget: €900.", 12), SOUND[1]), said(*TALK))
     assert texts(verdict) == [SOUND[0].text, SOUND[1].text]
 
 
@@ -129,27 +108,27 @@ def test_F3_the_same_line_twice_is_one_line() -> None:
 def test_F3_twice_the_cap_is_too_much_and_a_little_over_is_not() -> None:
     messages = said(*(f"Guest number {n} is from town {n}." for n in range(100, 160)))
     proposal = [line(f"Guest {n}: town {n}", n - 89) for n in range(100, 160)]
-    assert judge(proposal, messages, whole=False, cap=400).ok
-    verdict = judge(proposal, messages, whole=False, cap=150)
+    assert judge(proposal, messages, cap=400).ok
+    verdict = judge(proposal, messages, cap=150)
     assert (verdict.ok, actions(verdict)) == (False, [("size", "rejected")])
 
 
 def test_F3_one_line_has_at_most_eighty_tokens() -> None:
     long = line("Budget " + "and budget " * 60, 11)
-    assert actions(judge((*SOUND, long), said(*TALK), whole=False)) == [("size", "dropped")]
+    assert actions(judge((*SOUND, long), said(*TALK))) == [("size", "dropped")]
 
 
 @pytest.mark.parametrize("text", [POLICY_SNIPPET[:90], SUMMARY_HEADER, "Rewrite the memory below in short lines only"])
 def test_F3_words_of_our_own_prompts_are_no_memory(text: str) -> None:
     prompts = ("Please rewrite the memory below in short lines only, one fact each.",)
-    verdict = judge((*SOUND, line(text, 11)), said(*TALK), whole=False, prompts=prompts)
+    verdict = judge((*SOUND, line(text, 11)), said(*TALK), prompts=prompts)
     assert actions(verdict) == [("prompt", "dropped")]
 
 
 def test_F3_no_line_copies_more_than_twelve_words_in_a_row() -> None:
     source = "the old house by the river has a leaking roof that nobody wants to repair before winter"
     copy = line("Old house by the river has a leaking roof that nobody wants to repair before winter", 15)
-    verdict = judge((*SOUND, copy), [*said(*TALK), *said(source, first=15)], whole=False)
+    verdict = judge((*SOUND, copy), [*said(*TALK), *said(source, first=15)])
     assert actions(verdict) == [("copy", "dropped")]
 
 
@@ -157,26 +136,26 @@ def test_F3_no_line_copies_more_than_twelve_words_in_a_row() -> None:
 
 
 def test_F3_a_wrong_citation_is_corrected() -> None:
-    verdict = judge((line("Trip budget: €900", 13), *SOUND[1:]), said(*TALK), whole=False)
+    verdict = judge((line("Trip budget: €900", 13), *SOUND[1:]), said(*TALK))
     assert verdict.ok
     assert 11 in verdict.lines[0].sources
     assert actions(verdict) == [("citation", "recited")]
 
 
 def test_F3_a_missing_citation_is_found() -> None:
-    verdict = judge([line(one.text) for one in SOUND], said(*TALK), whole=False)
+    verdict = judge([line(one.text) for one in SOUND], said(*TALK))
     assert verdict.ok
     assert [one.sources for one in verdict.lines] == [(11,), (12,), (13,), (14,)]
     assert verdict.reasons == {"citation": 4}
 
 
 def test_F3_a_message_that_does_not_exist_is_not_cited() -> None:
-    verdict = judge((line("Trip budget: €900", 11, 999),), said(*TALK), whole=False)
+    verdict = judge((line("Trip budget: €900", 11, 999),), said(*TALK))
     assert verdict.lines[0].sources == (11,)
 
 
 def test_F3_a_line_from_memory_keeps_the_sources_of_its_item() -> None:
-    known = item("Passport number of User is C01X00T47", 3, 4)
+    known = remembered("Passport number of User is C01X00T47", 3, 4)
     verdict = judge((line("Passport: C01X00T47", 3), *SOUND), said(*TALK), [known])
     assert verdict.ok
     assert set(verdict.lines[0].sources) <= {3, 4}
@@ -185,99 +164,19 @@ def test_F3_a_line_from_memory_keeps_the_sources_of_its_item() -> None:
 
 def test_F3_a_number_from_an_unrelated_message_grounds_nothing() -> None:
     messages = said("The pump moves 350 litres an hour.", "Nice weather today.", "We invited 80 guests.")
-    verdict = judge((line("Pump capacity: 80 litres", 11),), messages, whole=False)
+    verdict = judge((line("Pump capacity: 80 litres", 11),), messages)
     assert ("number", "dropped") in actions(verdict)
 
 
-# ---------------------------------------------------------------- Retention
-
-
-def test_F3_what_memory_held_is_carried_over() -> None:
-    known = [item("User is allergic to penicillin", 2), item("Door code is 4471", 3, id="1.2", confidence=0.8)]
-    verdict = judge(SOUND, said(*TALK), known)
-    assert verdict.ok
-    carried = verdict.lines[len(SOUND) :]
-    assert [(one.text, one.sources, one.confidence) for one in carried] == [
-        ("User is allergic to penicillin", (2,), 0.9),
-        ("Door code is 4471", (3,), 0.8),
-    ]
-    assert actions(verdict) == [("lost", "carried"), ("lost", "carried")]
-
-
-def test_F3_an_item_said_in_other_words_is_not_carried() -> None:
-    known = [item("User is allergic to penicillin", 2), item("Door code is 4471", 3, id="1.2")]
-    lines = (*SOUND, line("Penicillin allergy", 2), line("Code of the door: 4471", 3))
-    verdict = judge(lines, said(*TALK), known)
-    assert actions(verdict) == []
-    assert len(verdict.lines) == 6
-
-
-def test_F3_an_item_with_another_figure_is_not_the_same_item() -> None:
-    verdict = judge((*SOUND, line("Door code is 4417", 3)), said(*TALK), [item("Door code is 4471", 3)])
-    assert actions(verdict) == [("number", "dropped"), ("lost", "carried")]
-    assert "Door code is 4471" in texts(verdict)
-
-
-def test_F3_what_a_message_supersedes_is_not_carried() -> None:
-    messages = said("My budget for the trip is 1,200 euros now.")
-    verdict = judge((line("Trip budget: €1,200", 11),), messages, [item("User's budget for the trip is 900 euros", 2)])
-    assert texts(verdict) == ["Trip budget: €1,200"]
-
-
-def test_F3_what_the_extractive_fold_removes_is_not_carried() -> None:
-    messages = said("We're not going with Redis any more, Postgres for the job queue instead.", "Thanks!")
-    known = [item("Redis for job queue", 2, section="decisions")]
-    verdict = judge((line("Job queue: Postgres", 11, section="decisions"),), messages, known, found=found_in(messages))
-    assert not any("Redis for" in text for text in texts(verdict))
-
-
-def test_F3_a_leaf_need_not_repeat_memory() -> None:
-    verdict = judge(SOUND, said(*TALK), [item("Door code is 4471", 3)], whole=False)
-    assert verdict.lines == SOUND
-
-
-def test_F3_confident_statements_are_not_left_out() -> None:
-    messages = said(*TALK)
-    found = found_in(messages)
-    verdict = judge(SOUND[:1], messages, found=found, whole=False)
-    assert verdict.ok
-    kept = " ".join(texts(verdict))
-    for one in found:
-        if one.confidence >= 0.75 and one.section != "done":
-            assert one.text in kept or "900" in one.text
-    assert set(verdict.reasons) <= {"lost"}
-
-
-def test_F3_a_summary_that_covers_everything_is_left_alone() -> None:
-    messages = said(*TALK)
-    verdict = judge(SOUND, messages, found=found_in(messages), whole=False)
-    assert verdict.lines == SOUND
+# ---------------------------------------------------------------- Pins
 
 
 def test_F3_pins_need_not_be_repeated_but_not_contradicted() -> None:
-    pins = [Item("p1", PINNED, "Never book flights before 8 am", ())]
+    pins = [Line("p1", PINNED, "Never book flights before 8 am", ())]
     assert judge(SOUND, said(*TALK), pins=pins).lines == SOUND
     messages = said(*TALK, "Flights before 8 am are fine, book flights before 8 am.")
     verdict = judge((*SOUND, line("Book flights before 8 am", 15)), messages, pins=pins)
     assert actions(verdict) == [("pin", "dropped")]
-
-
-def test_F3_a_line_in_doubt_gives_way_to_what_its_message_says_and_speaks_against_no_other() -> None:
-    messages = said("My tenant hasn't paid since February.", "The final grade can't be changed any more.")
-    verdict = judge([line("Tenant in arrears since February", 11), line("Final grade is definitive", 12)], messages)
-    assert verdict.ok, "however many are in doubt"
-    assert [(one.text, one.sources) for one in verdict.lines] == [
-        ("User's tenant hasn't paid since February", (11,)),
-        ("Final grade can't be changed any more", (12,)),
-    ]
-    assert actions(verdict) == [("negation", "replaced")] * 2
-
-
-def test_F3_in_the_place_of_a_line_in_doubt_nothing_is_said_twice() -> None:
-    messages = said("My tenant hasn't paid since February.")
-    told = line("User's tenant hasn't paid since February", 11)
-    verdict = judge([told, line("Tenant in arrears since February", 11)], messages)
-    assert [one.text for one in verdict.lines] == [told.text]
 
 
 # ---------------------------------------------------------------- Details
@@ -306,19 +205,19 @@ def test_F3_evidence_is_computed_once_per_message() -> None:
 
 def test_F3_findings_tell_a_person_in_few_words() -> None:
     long = "Ref ABC-" + "9" * 300
-    verdict = judge((*SOUND, line(long, 11), line("User: hello", 11)), said(*TALK), [item("x" * 400, 1)])
+    verdict = judge((*SOUND, line(long, 11), line("User: hello", 11)), said(*TALK), [remembered("x" * 400, 1)])
     assert all(one.detail and len(one.detail) <= 120 for one in verdict.findings)
 
 
 def test_F3_the_verdict_does_not_depend_on_what_was_judged_before() -> None:
     messages = said(*TALK)
     proposal = (line("Trip budget: €800", 11), line("Anna eats meat", 13), *SOUND)
-    known = [item("Door code is 4471", 3), item("User is allergic to penicillin", 2, id="1.2")]
-    first = judge(proposal, messages, known, found=found_in(messages))
+    known = [remembered("Door code is 4471", 3), remembered("User is allergic to penicillin", 2, id="1.2")]
+    first = judge(proposal, messages, known)
     for seed in range(5):
         shuffled = random.Random(seed).sample(messages, len(messages))
         judge(proposal, shuffled, known)
-        assert judge(proposal, messages, known, found=found_in(messages)) == first
+        assert judge(proposal, messages, known) == first
 
 
 ANY = st.text(max_size=120) | st.text(alphabet="0123456789.,:/-€$%kKmM aApP年月日不n't\n(){}[]#@_`", max_size=80)
@@ -328,11 +227,11 @@ ANY = st.text(max_size=120) | st.text(alphabet="0123456789.,:/-€$%kKmM aApP年
 @given(st.lists(ANY, max_size=5), st.lists(ANY, max_size=4), st.lists(ANY, max_size=3), st.integers(-(2**70), 2**70))
 def test_F3_no_text_breaks_the_gate(proposed: list[str], told: list[str], known: list[str], at: int) -> None:
     messages = [Message("user", text, seq=n, created_at=at) for n, text in enumerate(told, start=1)]
-    memory = [Item(f"1.{n}", "facts", text, (n,), fold=1) for n, text in enumerate(known)]
-    lines = [Candidate("facts", text, (1,)) for text in proposed]
-    verdict = judge(lines, messages, memory, pins=memory[:1], found=[Candidate("facts", text, (1,)) for text in told])
+    memory = [Line(f"1.{n}", "facts", text, (n,)) for n, text in enumerate(known)]
+    lines = [line(text, 1) for text in proposed]
+    verdict = judge(lines, messages, memory, pins=memory[:1])
     assert verdict.ok or not verdict.lines
-    assert verdict == judge(lines, messages, memory, pins=memory[:1], found=[Candidate("facts", t, (1,)) for t in told])
+    assert verdict == judge(lines, messages, memory, pins=memory[:1])
 
 
 @settings(max_examples=150, deadline=None)
@@ -345,11 +244,11 @@ def test_F3_a_text_grounds_its_own_claims(text: str, at: int) -> None:
 def test_F3_preparing_changes_no_verdict() -> None:
     messages = said(*TALK, first=7011)
     lines = (line("Trip budget: €900", 7011), line("Anna eats meat", 7013))
-    plain = judge(lines, messages, found=found_in(messages), whole=False)
+    plain = judge(lines, messages)
     messages = said(*TALK, first=8011)
-    prepare(messages, found=found_in(messages))
+    prepare(messages)
     lines = (line("Trip budget: €900", 8011), line("Anna eats meat", 8013))
-    prepared = judge(lines, messages, found=found_in(messages), whole=False)
+    prepared = judge(lines, messages)
     assert texts(plain) == texts(prepared)
     assert plain.findings == prepared.findings
 
@@ -357,4 +256,4 @@ def test_F3_preparing_changes_no_verdict() -> None:
 def test_F3_the_same_proposal_over_other_messages_is_judged_anew() -> None:
     for amount, sound in (("900", True), ("800", False)):
         messages = [Message("user", f"My budget is {amount} euros.", seq=1, created_at=MONDAY)]
-        assert judge((line("Budget: €900", 1),), messages, whole=False).ok == sound
+        assert judge((line("Budget: €900", 1),), messages).ok == sound

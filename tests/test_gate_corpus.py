@@ -13,9 +13,9 @@ from typing import Any
 
 import pytest
 
-from infold.folding.extractive import extract
 from infold.folding.gate import Verdict, judge
-from infold.items import PINNED, Candidate, Item
+from infold.lines.kinds import PINNED
+from infold.lines.line import Line
 from infold.messages import Message
 
 CORPUS = Path(__file__).parent / "corpus" / "gate.toml"
@@ -29,10 +29,6 @@ KEYS = {
     "fails",
     "memory",
     "pins",
-    "extract",
-    "carried",
-    "kept",
-    "gone",
     "paraphrase",
     "doubted",
 }
@@ -48,20 +44,15 @@ class Case:
     """Messages, what was proposed as their summary, and what the gate must say of it."""
 
     messages: tuple[Message, ...]
-    lines: tuple[Candidate, ...]
+    lines: tuple[Line, ...]
     fails: tuple[str, ...]
-    memory: tuple[Item, ...]
-    pins: tuple[Item, ...]
-    extract: bool
-    carried: tuple[str, ...] | None
-    kept: tuple[str, ...]
-    gone: tuple[str, ...]
+    memory: tuple[Line, ...]
+    pins: tuple[Line, ...]
     paraphrase: bool
     doubted: bool
 
     def verdict(self) -> Verdict:
-        found = [one for message in self.messages for one in extract(message)] if self.extract else []
-        return judge(self.lines, self.messages, self.memory, pins=self.pins, found=found, whole=bool(self.memory))
+        return judge(self.lines, self.messages, self.memory, pins=self.pins)
 
 
 def read_case(table: dict[str, Any]) -> Case:
@@ -75,17 +66,13 @@ def read_case(table: dict[str, Any]) -> Case:
     assert set(fails) <= REASONS | {""}, f"unknown reason in {table}"
     return Case(
         tuple(message(at, one) for at, one in enumerate(told, start=1)),
-        tuple(Candidate(one.get("section", "facts"), one["text"], tuple(one.get("cites", [1]))) for one in lines),
+        tuple(Line("", one.get("section", "facts"), one["text"], tuple(one.get("cites", [1]))) for one in lines),
         tuple(fails),
         tuple(
-            Item(f"1.{at}", one.get("section", "facts"), one["text"], tuple(one.get("sources", [at])), fold=1)
+            Line(f"1.{at}", one.get("section", "facts"), one["text"], tuple(one.get("sources", [at])))
             for at, one in enumerate(table.get("memory", ()), start=1)
         ),
-        tuple(Item(f"p{at}", PINNED, text, ()) for at, text in enumerate(table.get("pins", ()))),
-        table.get("extract", False),
-        tuple(table["carried"]) if "carried" in table else None,
-        tuple(table.get("kept", ())),
-        tuple(table.get("gone", ())),
+        tuple(Line(f"p{at}", PINNED, text, ()) for at, text in enumerate(table.get("pins", ()))),
         table.get("paraphrase", False),
         table.get("doubted", False),
     )
@@ -127,7 +114,7 @@ def test_F3_the_corpus_is_broad_enough() -> None:
 @each_case
 def test_F3_gate(case: Case) -> None:
     verdict = case.verdict()
-    failed = [(one.reason, one.detail) for one in verdict.findings if one.action in ("dropped", "replaced")]
+    failed = [(one.reason, one.detail) for one in verdict.findings if one.action == "dropped"]
     doubts = [one for one in failed if one[1] == DOUBT] if case.doubted else []
     assert bool(doubts) == case.doubted
     assert sorted(reason for reason, _ in failed) == sorted(
@@ -135,13 +122,6 @@ def test_F3_gate(case: Case) -> None:
     ), failed
     sure = len(failed) - len(doubts)
     assert verdict.ok == (sure * 2 <= len(case.lines)) or (doubts and not verdict.lines)
-    committed = [line.text for line in verdict.lines]
-    carried = [one.detail for one in verdict.findings if one.action == "carried"]
-    if case.carried is not None:
-        assert len(carried) == len(case.carried), carried
-        assert all(any(part in text for text in committed) for part in case.carried)
-    assert [part for part in case.kept if not any(part in text for text in committed)] == []
-    assert [part for part in case.gone if any(part in text for text in committed)] == []
 
 
 EXCHANGES = CORPUS.with_name("exchanges.txt")
@@ -173,14 +153,14 @@ def read_exchanges() -> list[Told]:
 
 def passes(told: Told, chat: tuple[Message, ...], by: int = 0) -> bool:
     """Whether a line is committed as the summary of a chat in which its own begins so many messages later."""
-    line = Candidate("facts", told.text, tuple(seq + by for seq in told.cites))
-    return any(one.text == told.text for one in judge([line], chat, whole=False).lines)
+    line = Line("", "facts", told.text, tuple(seq + by for seq in told.cites))
+    return any(one.text == told.text for one in judge([line], chat).lines)
 
 
 def doubted(told: Told) -> bool:
-    """Whether a line gives way to what its messages say only because it may be denied there."""
-    findings = judge([Candidate("facts", told.text, told.cites)], told.chat, whole=False).findings
-    return {one.detail for one in findings if one.action in ("dropped", "replaced")} == {DOUBT}
+    """Whether a line is dropped only because it may be denied there."""
+    findings = judge([Line("", "facts", told.text, told.cites)], told.chat).findings
+    return {one.detail for one in findings if one.action == "dropped"} == {DOUBT}
 
 
 def test_F3_values_that_were_exchanged_are_told_from_those_that_were_not() -> None:

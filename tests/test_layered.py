@@ -9,15 +9,25 @@ import pytest
 from infold import Chat, Context, Memory, preset
 from infold.lines.rendering import block_tokens
 from infold.tokens import count
-from tests.conftest import assistant, counted_ids, ticking_clock, user
+from tests.conftest import assistant, counted_ids, ticking_clock, user, words
+
+STARTS = "Al Bren Cor Dor Ev Fal Gor Hel".split()
+ENDS = "bert dis fina gan lena mund ric tova".split()
 
 
 def exchange(n: int) -> list[dict[str, Any]]:
-    """A turn with one lasting fact and one decision."""
-    return [
-        user(f"We decided to use rope {n} for crate {n}. My budget for crate {n} is {n * 111} euros."),
-        assistant(f"Noted {n}."),
-    ]
+    """A turn with one wish that stands and one decision."""
+    return [user(f"{decision(n)}\n\n\n{wish(n)}"), assistant(f"{'word ' * 16}{n}.")]
+
+
+def decision(n: int) -> str:
+    return f"We decided to use rope {n} for crate {n}."
+
+
+def wish(n: int) -> str:
+    """What the user wants from now on of one of many people."""
+    who = STARTS[n // 8 % 8] + ENDS[n % 8]
+    return f"From now on, always put {who} in copy of everything you write for me, and never use emojis with {who}."
 
 
 def filled(memory: Memory, turns: int, **values: Any) -> Chat:
@@ -44,14 +54,12 @@ def lines(context: Context, layer: str) -> list[str]:
 
 
 def test_D1_the_four_layers(memory: Memory) -> None:
-    chat = filled(memory, 44, facts_cap=1000)
+    chat = filled(memory, 44, facts_cap=2000)
     state = chat.memory
     assert [m.wire for m in state.recent_messages] == [wire for n in range(41, 45) for wire in exchange(n)]
-    assert [item.text for item in state.leaves] == [f"Rope {n} for crate {n}" for n in range(33, 41)]
-    assert "Rope 1 for crate 1" in [item.text for item in state.long]
-    assert [item.text for item in state.facts] == [
-        f"User's budget for crate {n} is {n * 111} euros" for n in range(1, 41)
-    ]
+    assert [item.text for item in state.leaves] == [decision(n) for n in range(33, 41)]
+    assert decision(1) in [item.text for item in state.long]
+    assert [item.text for item in state.facts] == [wish(n) for n in range(1, 41)]
 
 
 @pytest.mark.parametrize(("turns", "expected"), [(11, []), (12, [("base", 1, 16)]), (19, [("base", 1, 16)])])
@@ -158,6 +166,6 @@ def test_D7_an_empty_history_gives_system_and_query_only(memory: Memory, system:
 def test_D7_no_empty_headings_when_nothing_was_worth_keeping(memory: Memory) -> None:
     chat = memory.chat("a", preset="layered")
     for n in range(40):
-        chat.add([user(f"Hm, {n}?"), assistant(f"Hm, {n}.")])
+        chat.add([user(words(20, f"{n}")), assistant(words(20, f"{n}"))])
     assert [kind for kind, _, _ in folds(chat)] == ["base"] * 4 + ["rollup"]
     assert set(layers(chat.context("So?"))) == {"recent", "query"}

@@ -66,11 +66,11 @@ def test_F3_wrong_lines_of_an_answer_are_never_committed(url: str, upstream: Ups
         chat = memory.chat("c", preset="rolling", wait=True)
         talk(chat, 1, 12)
         assert "User holds ticket FACT-1201 for leg 1" in chat.summary
-        assert "FACT-1203" in chat.summary  # what the wrong line should have said
+        assert "FACT-1203" not in chat.summary  # nothing is put in a line's place
         assert not re.search("FACT-9999|Margaret|Reykjavik|marry", chat.summary)
         (verdict,) = verdicts(chat)
         assert verdict["verdict"] == "mended"
-        assert sum(action in ("dropped", "replaced") for _, action, _ in verdict["findings"]) == 2
+        assert sum(action == "dropped" for _, action, _ in verdict["findings"]) == 2
         assert chat.usage().calls[0].outcome == "ok"
 
 
@@ -90,7 +90,7 @@ def test_F3_lines_know_how_often_a_model_rewrote_them(url: str, upstream: Upstre
         chat = memory.chat("c", preset="rolling", wait=True)
         talk(chat, 1, 12)
         assert rewrites()["Leg 1 runs on ticket FACT-1201"] == 1
-        assert all(times == 0 for text, times in rewrites().items() if "FACT-1201" not in text)  # carried over
+        assert all(times == 0 for text, times in rewrites().items() if "FACT-1201" not in text)
         talk(chat, 13, 18)
         assert rewrites()["FACT-1201 is what leg 1 runs on"] == 2
         assert rewrites()["Leg 7 runs on ticket FACT-1207"] == 1

@@ -12,11 +12,12 @@ from typing import Any
 import pytest
 
 from infold import Chat, Context, Memory, Message, preset
-from infold.folding.extractive import digest, extract
 from infold.folding.prompting import ITEMS, RECORD, TURNS, Task, build
-from infold.items import Item
+from infold.lines.line import Line
 from infold.marks import without_own
 from infold.messages import parse
+from infold.quoting.digest import digest
+from infold.quoting.reading import read as quotable
 from tests.conftest import assistant, call, result, user, words
 from tests.test_model_faults import said
 from tests.upstream import Upstream
@@ -45,7 +46,7 @@ def injected(name: str, pin: str = "Never call Bob") -> Context:
 def asked(layout: str) -> tuple[str, str]:
     """A summarizer's prompt and its input."""
     messages = tuple(replace(parse(said(number)), seq=number, tokens=20) for number in (3, 4))
-    known = (Item("1.1", "facts", "User lives in Lyon", (1,)), Item("1.2", "open", "Anna calls Bob back", (2,)))
+    known = (Line("1.1", "facts", "User lives in Lyon", (1,)), Line("1.2", "open", "Anna calls Bob back", (2,)))
     prompt = build(Task(known, (), messages, 500, 1, layout, 40))
     return prompt.system, prompt.user
 
@@ -69,9 +70,11 @@ def message(text: str, role: str = "user") -> Message:
 
 
 def read(text: str, role: str) -> str:
-    """All that would be read of a message: by the extractive fold, by the bridge, by a model."""
+    """All that would be read of a message: for quotations, by the bridge, by a model."""
     said = message(text, role)
-    return "\n".join([*(line.text for line in extract(said)), digest(said), build(Task((), (), (said,), 500)).user])
+    return "\n".join(
+        [*(line.text for line in quotable(said, ())), digest(said), build(Task((), (), (said,), 500)).user]
+    )
 
 
 def owned(text: str) -> list[str]:
@@ -103,7 +106,7 @@ def test_F8_a_pin_of_several_lines_does_not_let_memory_out(name: str) -> None:
 def test_F8_a_request_quoted_as_json_is_not_read(name: str, role: str) -> None:
     blocks = [m for m in injected(name).messages if m["role"] == "system"]
     quoted = f"{BEFORE}\n{json.dumps(blocks)}\n{AFTER}"
-    found = [line.text for line in extract(message(quoted, role))]
+    found = [line.text for line in quotable(message(quoted, role), ())]
     assert owned("\n".join(found)) == []
     assert role != "user" or any("Ada Lovelace" in line for line in found)
 
@@ -148,8 +151,10 @@ def test_F8_twenty_turns_of_memory_coming_back_add_no_line_to_it(
         chat.add([user(f"{form(chat.context())}\n\nGo on, please."), assistant(words(40, f"a{number}"))])
     texts = [item.text for item in chat.memory.items]
     assert len(set(texts)) == len(texts)
-    true = {f"User's ticket number for leg {number} is FACT-{1200 + number}" for number in range(1, 27, 2)}
-    facts = [text for text in texts if "FACT-" in text]
+    true = {f"My ticket number for leg {number} is FACT-{1200 + number}." for number in range(1, 27, 2)}
+    facts = [
+        text.removeprefix("User: ") for text in texts if "FACT-" in text
+    ]  # the text form names the speakers of its tail
     assert facts
     assert set(facts) <= true
     assert not [text for text in texts if "infold" in text or "BACKGROUND" in text or "##" in text]

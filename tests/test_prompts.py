@@ -30,13 +30,14 @@ from infold.folding.prompting import (
     read,
     read_text,
 )  # fmt: skip
-from infold.items import PINNED, SECTIONS, Item
+from infold.lines.kinds import PINNED, SECTIONS
+from infold.lines.line import Line
 from infold.messages import parse
 from infold.tokens import count, message_tokens
 from tests.conftest import START, assistant, call, result, user, words
 
 LAYOUTS = (ITEMS, RECORD, TURNS)
-KNOWN = (Item("1.1", "facts", "User lives in Lyon", (1, 2)), Item("1.2", "open", "Anna calls back", (2,)))
+KNOWN = (Line("1.1", "facts", "User lives in Lyon", (1, 2)), Line("1.2", "open", "Anna calls back", (2,)))
 
 
 def numbered(*messages: dict[str, Any], first: int = 3, at: int = 0) -> tuple[Message, ...]:
@@ -47,7 +48,7 @@ def numbered(*messages: dict[str, Any], first: int = 3, at: int = 0) -> tuple[Me
     )
 
 
-def task(*messages: dict[str, Any], layout: str = ITEMS, memory: tuple[Item, ...] = (), at: int = 0) -> Task:
+def task(*messages: dict[str, Any], layout: str = ITEMS, memory: tuple[Line, ...] = (), at: int = 0) -> Task:
     told = numbered(*messages, at=at)
     return Task(memory, (), told, 500, 1, layout, sum(message.tokens for message in told))
 
@@ -209,7 +210,7 @@ def test_B13_equal_tasks_have_equal_keys() -> None:
     others = [
         task(*TALK[:-1], memory=KNOWN), task(*TALK, memory=KNOWN[:1]), task(*TALK, layout=RECORD, memory=KNOWN),
         replace(same, cap=400), replace(same, depth=0), replace(same, messages=numbered(*TALK, first=4)),
-        replace(same, pins=(Item("p", PINNED, "Never call Bob", ()),)),
+        replace(same, pins=(Line("p", PINNED, "Never call Bob", ()),)),
     ]  # fmt: skip
     assert len({same.key, *(other.key for other in others)}) == len(others) + 1
 

@@ -60,7 +60,9 @@ def items(proxied: Proxied, held: ExitStack, **headers: str) -> Ask:
         history.append({"role": "user", "content": text})
         before = len(history) - 1
         while True:
-            answer = client.responses.create(model="tools-1-2", instructions=SYSTEM, input=history, tools=[FLAT])
+            # Given as `input`, the client looks at each item for what it could rewrite: seconds in all.
+            sent = {"input": history}
+            answer = client.responses.create(model="tools-1-2", instructions=SYSTEM, tools=[FLAT], extra_body=sent)
             history.extend(item.to_dict() for item in answer.output)
             calls = [item for item in answer.output if item.type == "function_call"]
             if not calls:

@@ -337,3 +337,10 @@ def test_D9_thousands_of_lines_resolve_in_seconds() -> None:
     began = time.perf_counter()
     resolve(lines)
     assert time.perf_counter() - began < 5
+
+
+def test_a_line_with_one_value_in_two_sorts_can_go() -> None:
+    known = Index()
+    at = known.add(Said.of("Room 4, at 4 pm, on page 4.", "user", seq=1))
+    known.remove(at)
+    assert known.lines == {}

@@ -37,6 +37,7 @@ from infold.presets import PRESETS
 from infold.redaction import FORGOTTEN
 from infold.retention import BATCH
 from tests.conftest import START, assistant, call, counted_ids, result, user, words
+from tests.forks import start
 from tests.rawsql import change, rows
 from tests.test_cli import Run, in_folder
 from tests.test_forget import assert_gone
@@ -562,14 +563,6 @@ def test_E4_async(url: str) -> None:
 
 # Crashes, and any order of things ------------------------------------------------------------------------
 
-_CHILD = """
-import sys
-from infold import Memory
-memory = Memory(sys.argv[1], clock=lambda: int(sys.argv[2]))
-memory.compact(mode=sys.argv[3])
-memory.close()
-"""
-
 
 @pytest.fixture(scope="module")
 def long(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -594,11 +587,9 @@ def test_F9_killed_while_compacting(long: Path, tmp_path: Path, clock: Clock, mo
         chat = memory.chat("c")
         before, messages = kept(memory, chat), chat.messages()
     clock.now += 31 * DAY
-    child = subprocess.run(
-        [sys.executable, "-c", _CHILD, url, str(clock.now), mode],
-        env={**os.environ, "INFOLD_FAILPOINT": f"compact.{point}"}, capture_output=True, check=False,
-    )  # fmt: skip
-    assert child.returncode == -signal.SIGKILL, child.stderr
+    environ = {**os.environ, "INFOLD_FAILPOINT": f"compact.{point}"}
+    child = start("tests.victims:compact", url, str(clock.now), mode, environ=environ)
+    assert child.wait(60) == -signal.SIGKILL
     with opened(url, clock) as memory:
         chat = memory.chat("c")
         done = point.startswith("committed")

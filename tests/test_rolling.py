@@ -102,7 +102,7 @@ def test_A1_summary_is_headings_and_bullets_rewritten_whole(memory: Memory) -> N
     assert "650" in chat.summary
     assert "400" not in chat.summary
     assert all(re.match(r"(## [A-Z]|- \S)", line) for line in chat.summary.splitlines())
-    assert len(re.findall(r"^## Facts / Constraints$", chat.summary, re.MULTILINE)) == 1
+    assert len(re.findall(r"^## Facts / Constraints \(quoted\)$", chat.summary, re.MULTILINE)) == 1
 
 
 # A2: messages and user turns -----------------------------------------------------------------------------

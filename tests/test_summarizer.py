@@ -291,3 +291,26 @@ def test_F2_a_result_that_comes_while_its_call_is_being_folded_is_not_split_from
         chat.settle()
         assert not late
         assert memory.verify().ok, str(memory.verify())
+
+
+def test_A6_after_forgetting_and_rewinding_a_summarizer_is_not_asked_again_and_again(url: str) -> None:
+    asked: list[int] = []
+
+    def summarizer(_: str, messages: list[Message]) -> str:
+        asked.append(len(messages))
+        return "- We decided to use rope."
+
+    with Memory(url, summarizer=summarizer) as memory:
+        chat = memory.chat("c", preset="default", context_window=1024)
+        for n in range(24):
+            told = f"We decided to use rope {n}. My budget is {n + 1} EUR. {words(40, f'q{n}')}"
+            chat.add([user(told, id=f"u{n}"), assistant(words(20, f"a{n}"), id=f"a{n}")])
+        chat.fold()
+        chat.settle()
+        chat.set_policy("rolling")
+        chat.settle()
+        chat.forget("u3")
+        chat.rewind("a20")
+        before = len(asked)
+        chat.settle()
+        assert len(asked) - before <= 2

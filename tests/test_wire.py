@@ -16,6 +16,7 @@ from infold.context import Context
 from infold.errors import MessageError
 from infold.service.wire import APIS, Asked, identity
 from tests.conftest import assistant, call, counted_ids, result, ticking_clock, user, words
+from tests.databases import file
 from tests.formats_rules import check
 from tests.wire_streams import REASONING, SAID, THOUGHT, Wire
 
@@ -172,7 +173,7 @@ MARK = "[infold "
 
 @pytest.fixture
 def memory() -> Iterator[Memory]:
-    with Memory("sqlite://", clock=ticking_clock(), ids=counted_ids()) as memory:
+    with file() as url, Memory(url, clock=ticking_clock(), ids=counted_ids()) as memory:
         yield memory
 
 

@@ -34,6 +34,7 @@ from infold.ledger.calls import all_calls
 from infold.ledger.postgres import SCHEMA
 from infold.ledger.rows import Call, FoldRow
 from infold.service import worker
+from infold.service.crew import FIRST_PAUSE
 from infold.service.listening import connecting
 from infold.service.settings import ServiceSettings
 from tests.conftest import ticking_clock
@@ -44,6 +45,9 @@ from tests.test_model_faults import said, talk
 from tests.upstream import Upstream, step
 
 PATIENCE = 60.0
+_PAUSE = "infold.service.crew:FIRST_PAUSE"
+ALERT = {"infold.service.crew:_LOOK": 0.1, _PAUSE: 0.1}
+"""Constants for a server that sees at once that a worker has ended."""
 DUE = 12
 """Messages after which the rolling preset has folded once."""
 
@@ -95,7 +99,7 @@ def is_written(chat: Chat) -> bool:
 
 def quick(name: str, folder: Path, url: str, model: str, *, sweep: float = 60, stale: float = 2) -> Process:
     """A worker that need not be waited for."""
-    return Process(name, folder, "-m", "tests.worker_child", url, model, str(sweep), str(stale))
+    return Process(name, folder, "tests.worker_child:main", url, model, str(sweep), str(stale))
 
 
 def model_of(upstream: Upstream) -> str:
@@ -436,7 +440,7 @@ def alive(pid: int) -> bool:
 
 
 def test_serve_starts_its_workers_again_and_ends_them(postgres_url: str, tmp_path: Path) -> None:
-    with Api("api", tmp_path, "--database", postgres_url, "--workers", "2") as api:
+    with Api("api", tmp_path, "--database", postgres_url, "--workers", "2", instead=ALERT) as api:
         api.wait()
         crew = children(api.pid)
         assert len(crew) == 2
@@ -482,7 +486,8 @@ def watched(memory: Memory, upstream: Upstream, url: str) -> None:
 def test_C10_the_metrics_of_serve_tell_what_its_workers_do(
     memory: Memory, postgres_url: str, upstream: Upstream, tmp_path: Path
 ) -> None:
-    with Api("api", tmp_path, "--database", postgres_url, "--model", model_of(upstream), "--workers", "2") as api:
+    arguments = ("--database", postgres_url, "--model", model_of(upstream), "--workers", "2")
+    with Api("api", tmp_path, *arguments, instead=ALERT) as api:
         api.wait()
         watched(memory, upstream, api.url)
         os.kill(children(api.pid)[0], signal.SIGKILL)
@@ -518,15 +523,16 @@ def test_C10_a_worker_of_its_own_has_metrics_of_its_own(
 def test_workers_that_cannot_begin_are_tried_less_and_less_often(
     postgres: Server, postgres_url: str, tmp_path: Path
 ) -> None:
-    with Api("api", tmp_path, "--database", postgres_url, "--workers", "1") as api:
+    first = FIRST_PAUSE / 8
+    with Api("api", tmp_path, "--database", postgres_url, "--workers", "1", instead={**ALERT, _PAUSE: first}) as api:
         api.wait()
         wait_until(lambda: "a worker began" in api.said())
         with postgres.away():
             os.kill(children(api.pid)[0], signal.SIGKILL)
-            wait_until(lambda: "in 4 s" in api.said())
+            wait_until(lambda: f"in {4 * first:g} s" in api.said())
         wait_until(lambda: api.said().count("a worker began") == 2)
-        ends = re.findall(r"a worker ended \((-?\d+)\); another takes its place in (\d+) s", api.said())
-        assert ends == [("-9", "1"), ("1", "2"), ("1", "4"), *[("1", f"{2**n}") for n in range(3, len(ends))]]
+        ends = re.findall(r"a worker ended \((-?\d+)\); another takes its place in ([\d.]+) s", api.said())
+        assert ends == [("-9", f"{first:g}"), *[("1", f"{2**n * first:g}") for n in range(1, len(ends))]]
         assert api.stop() == 0
 
 

@@ -126,7 +126,10 @@ def memory_of(request: Asked) -> list[Line]:
         section, lines = "facts", []
         for line in _between(request.user, "=== EXISTING_SUMMARY ===", "=== END_EXISTING_SUMMARY ===").splitlines():
             if line.startswith("#"):
-                section = next((key for key, title in HEADINGS.items() if title == line.strip("# ")), "facts")
+                section = next(
+                    (key for key, title in HEADINGS.items() if title == line.strip("# ").removesuffix(" (quoted)")),
+                    "facts",
+                )
             elif line.startswith("- "):
                 lines.append(Line("", section, line[2:]))
         return lines

@@ -1,4 +1,4 @@
-"""A worker with quick reflexes: `python -m tests.worker_child DATABASE MODEL SWEEP STALE`."""
+"""A worker with quick reflexes; its arguments are DATABASE MODEL SWEEP STALE."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from infold.service.settings import ServiceSettings
 from infold.service.telemetry import configure_logs
 from infold.service.worker import run
 
-if __name__ == "__main__":
+
+def main() -> None:
     database, model, sweep, stale = sys.argv[1:]
     configure_logs("info", "text")
     settings = ServiceSettings(database=database, model=(model,) if model else ())

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import gzip
 import json
+import math
 import re
-from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -20,24 +20,29 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy.sparse import csr_matrix
+from numpy.typing import NDArray
+from scipy.sparse import csr_matrix, vstack
 from sklearn.linear_model import LogisticRegression
 
-from infold.messages import Message, milliseconds
+from infold.messages import Message
 from infold.quoting.candidate import MOST
 from infold.quoting.features import features
 from infold.quoting.reading import REACH, Draft, drafts
 from infold.quoting.scoring import STANDING, WORTH, Model, from_json
+from training.data import chats
 
 HERE = Path(__file__).parent
-DATA = HERE / "data"
-DEMO = HERE.parent / "src" / "infold" / "demo" / "conversation.jsonl"
 TARGET = HERE.parent / "src" / "infold" / "quoting" / "weights.json.gz"
-UNIT = 100
+UNIT = 1000
 """A weight of 1 in whole numbers."""
-MARK, OUTDATED = 0.4, 0.12
+LIGHT = 0.3
+"""What a run of four characters counts beside other features: there are many of them in a sentence."""
+MARKS = ((0.4, 0.12), (0.15, 0.05))
 """What a standing sentence is worth that no key fact rests on; and one that holds no more."""
-STRENGTH = {WORTH: 0.05, STANDING: 0.08}
+STRENGTH = {WORTH: 0.04, STANDING: 0.08}
+SHARE_OF_WORTH = 0.15
+UNSURE = 0.5
+"""How far a mark counts that is not sure."""
 FOLDS = 8
 
 
@@ -56,39 +61,18 @@ class Example:
     """1 for a standing sentence, 0.5 for one that is not sure, else 0."""
     outdated: bool
 
-    @property
-    def worth(self) -> float:
+    def worth(self, mark: float, outdated: float) -> float:
         """The aim of the first score."""
-        return 1.0 if self.facts else 0.0 if not self.stands else OUTDATED if self.outdated else MARK
+        return 1.0 if self.facts else 0.0 if not self.stands else outdated if self.outdated else mark
+
+    @property
+    def marked(self) -> bool:
+        """Whether somebody marked the standing sentences of its chat."""
+        return not self.chat.startswith("tau:")
 
     @property
     def user(self) -> bool:
         return self.draft.setting.role == "user"
-
-
-def rows(name: str) -> list[dict[str, Any]]:
-    """The rows of a file of gold data."""
-    return [json.loads(line) for line in (DATA / name).read_text("utf-8").splitlines() if line.strip()]
-
-
-def chats() -> dict[str, list[Message]]:
-    """Every chat to train on, by name."""
-    found = {f"own:{path.stem}": json.loads(path.read_text("utf-8"))["messages"] for path in sorted((DATA / "own").glob("*.json"))}
-    found["demo"] = [json.loads(line) for line in DEMO.read_text("utf-8").splitlines()]
-    for key, chat in json.loads((DATA / "tau-airline.json").read_text("utf-8")).items():
-        found[f"tau:{key}"] = chat["messages"]
-    return {name: messages(chat) for name, chat in found.items()}
-
-
-def messages(raw: Sequence[Mapping[str, Any]]) -> list[Message]:
-    """Messages as they stand in a ledger, system messages left out."""
-    found = []
-    for one in (one for one in raw if one["role"] != "system"):
-        content = one.get("content")
-        when = milliseconds(one["created_at"]) if one.get("created_at") else 0
-        name = re.sub(r"\W+", "_", one["name"])[:60] if one.get("name") else None
-        found.append(Message(one["role"], content, name, tuple(one.get("tool_calls") or ()), one.get("tool_call_id"), seq=len(found) + 1, created_at=when))
-    return found
 
 
 def line_of(role: str, name: str | None, text: str) -> str:
@@ -99,22 +83,30 @@ def line_of(role: str, name: str | None, text: str) -> str:
 
 def holds(fact: Mapping[str, Any], line: str) -> bool:
     """Whether a line holds a key fact."""
-    return all(re.search(p, line, re.I) for p in fact["find"]) and not any(re.search(p, line, re.I) for p in fact["not"] or ())
+    return all(re.search(p, line, re.I) for p in fact["find"]) and not any(
+        re.search(p, line, re.I) for p in fact["not"] or ()
+    )
 
 
 @cache
 def examples() -> tuple[Example, ...]:
     """Every candidate of every chat."""
     facts = defaultdict(list)
-    for fact in rows("key-facts.jsonl"):
+    for fact in chats.rows("key-facts.jsonl"):
         facts[fact["chat"]].append(fact)
     marks = defaultdict(list)
-    for mark in rows("standing.jsonl"):
+    for mark in chats.rows("standing.jsonl"):
         marks[mark["chat"], mark["seq"]].append(mark)
-    return tuple(one for name, chat in chats().items() for one in _of_chat(name, chat, facts[name], marks))
+    return tuple(
+        one
+        for name, chat in ((name, chats.load(name)) for name in chats.names())
+        for one in _of_chat(name, chat, facts[name], marks)
+    )
 
 
-def _of_chat(name: str, chat: list[Message], facts: list[dict[str, Any]], marks: Mapping[tuple[str, int], list[dict[str, Any]]]) -> Iterator[Example]:
+def _of_chat(
+    name: str, chat: list[Message], facts: list[dict[str, Any]], marks: Mapping[tuple[str, int], list[dict[str, Any]]]
+) -> Iterator[Example]:
     upto = facts[0]["upto"] if facts else 0
     for at, message in enumerate(chat):
         for draft in drafts(message, chat[max(0, at - REACH) : at]):
@@ -138,47 +130,59 @@ def _standing(draft: Draft, marks: Sequence[Mapping[str, Any]]) -> tuple[float, 
             unsure += shared
             outdated = outdated or mark["changed"] is not None
     whole = place.end - place.start
-    return (1.0 if 2 * sure >= whole else 0.5 if 2 * unsure >= whole else 0.0), outdated
+    return (1.0 if 2 * sure >= whole else UNSURE if 2 * unsure >= whole else 0.0), outdated
 
 
-Fit = tuple[dict[str, int], float]
+Floats = NDArray[np.float64]
+Curve = tuple[tuple[int, int], ...]
 
 
-def fit(data: Sequence[Example], name: str) -> dict[str, float]:
-    """Weights of one score by feature; "" is the bias."""
-    kept = [one for one in data if name == WORTH or one.user]
-    spread = defaultdict(set)
+def matrix_of(data: Sequence[Example]) -> tuple[csr_matrix, list[str], Floats]:
+    """The examples' features as numbers, the features' names, and what each counts."""
+    spread: defaultdict[str, set[str]] = defaultdict(set)
     often: Counter[str] = Counter()
-    for one in kept:
+    for one in data:
         often.update(one.features)
         for feature in one.features:
             spread[feature].add(one.chat)
-    known = sorted(f for f, n in often.items() if n >= 3 and len(spread[f]) >= 2)
+    known = sorted(f for f, n in often.items() if n >= 5 and len(spread[f]) >= 3)
     at = {f: n for n, f in enumerate(known)}
-    cells = [[at[f] for f in one.features if f in at] for one in kept]
+    cells = [[at[f] for f in one.features if f in at] for one in data]
     ends = np.cumsum([0, *map(len, cells)])
-    matrix = csr_matrix((np.ones(ends[-1]), np.concatenate([np.array(c, dtype=int) for c in cells]), ends), shape=(len(kept), len(known)))
-    aim = np.array([one.worth if name == WORTH else (0.6 if one.stands == 0.5 else one.stands) for one in kept])
-    # A soft aim is the same sentence twice, with two weights.
-    x = matrix
-    from scipy.sparse import vstack
+    places = np.array([cell for row in cells for cell in row])
+    size = np.array([LIGHT if f.startswith("h:") else 1.0 for f in known])
+    return csr_matrix((size[places], places, ends), shape=(len(data), len(known))), known, size
 
-    model = LogisticRegression(C=STRENGTH[name], solver="liblinear", tol=1e-5, max_iter=300, random_state=1)
-    model.fit(vstack([x, x]), np.r_[np.ones(len(kept)), np.zeros(len(kept))], sample_weight=np.r_[aim, 1 - aim])
-    found = {feature: float(w) for feature, w in zip(known, model.coef_[0], strict=True)}
-    found[""] = float(model.intercept_[0])
+
+def regression(matrix: csr_matrix, aim: Floats, weight: Floats, strength: float) -> Floats:
+    """Weights of the columns, and the bias at the end. A soft aim is the same example twice, with two weights."""
+    model = LogisticRegression(C=strength, solver="liblinear", tol=1e-4, max_iter=300, random_state=1)
+    aims = np.r_[np.ones(len(aim)), np.zeros(len(aim))]
+    model.fit(vstack([matrix, matrix]), aims, sample_weight=np.r_[aim * weight, (1 - aim) * weight])
+    found: Floats = np.r_[model.coef_[0], model.intercept_]
     return found
 
 
-def rounded(worth: Mapping[str, float], standing: Mapping[str, float], curves: Mapping[str, Any]) -> dict[str, Any]:
-    """What the weights file holds."""
-    names = sorted((worth.keys() | standing.keys()) - {""})
-    both = {n: [round(worth.get(n, 0) * UNIT), round(standing.get(n, 0) * UNIT)] for n in names}
+def fit(data: Sequence[Example]) -> dict[str, Any]:
+    """What the weights file holds, the curves aside.
+
+    Worth is the mean of two models, which think more or less of marks that no key fact rests on. Standing is the mean of three models, which take a mark that is not sure for half true, for no mark, and for no example,
+    and a little of worth. Such a sum ranks better, and is still one weight a feature.
+    """
+    matrix, known, size = matrix_of(data)
+    aims = [np.array([one.worth(*marks) for one in data]) for marks in MARKS]
+    worth = sum(regression(matrix, aim, np.ones(len(data)), STRENGTH[WORTH]) for aim in aims) / len(aims)
+    rows = np.array([n for n, one in enumerate(data) if one.user and one.marked])
+    marks = np.array([data[n].stands for n in rows])
+    sure, every = np.floor(marks), np.ones(len(rows))
+    ways = ((marks, every), (sure, every), (sure, 1.0 * (marks != UNSURE)))
+    standing = sum(regression(matrix[rows], aim, weight, STRENGTH[STANDING]) for aim, weight in ways) / len(ways)
+    standing = standing + SHARE_OF_WORTH * worth
+    both = np.rint(np.c_[worth, standing] * np.r_[size, 1.0][:, None] * UNIT).astype(int).tolist()
     return {
-        "about": "weights of the features of a sentence, hundredths: [worth, standing]; written by python -m training.quoting",
-        "bias": [round(worth[""] * UNIT), round(standing[""] * UNIT)],
-        "curves": dict(curves),
-        "weights": {n: w for n, w in both.items() if any(w)},
+        "about": "weights of the features of a sentence, thousandths: [worth, standing]; written by python -m training.quoting",
+        "bias": both[-1],
+        "weights": {name: pair for name, pair in zip(known, both, strict=False) if any(pair)},
     }
 
 
@@ -188,9 +192,7 @@ _FLAT = {WORTH: [[-1000, 0], [1000, MOST]], STANDING: [[-1000, 0], [1000, MOST]]
 def train(leave_out: Collection[str] = (), curves: Mapping[str, Any] | None = None) -> dict[str, Any]:
     """The weights file's content, trained without some chats. Without curves they are worked out by leaving chats out."""
     data = [one for one in examples() if one.chat not in leave_out]
-    found = rounded(fit(data, WORTH), fit(data, STANDING), _FLAT)
-    found["curves"] = dict(curves or calibrated(data))
-    return found
+    return {**fit(data), "curves": dict(curves or calibrated(data))}
 
 
 def folds(data: Sequence[Example]) -> list[set[str]]:
@@ -199,21 +201,24 @@ def folds(data: Sequence[Example]) -> list[set[str]]:
     return [set(names[n::FOLDS]) for n in range(FOLDS)]
 
 
-def left_out(data: Sequence[Example]) -> list[tuple[int, int]]:
-    """The sums of every example by models that did not see its chat."""
-    sums: list[tuple[int, int]] = [(0, 0)] * len(data)
+def blind(data: Sequence[Example]) -> dict[str, Model]:
+    """For every chat a model that did not see it; without curves."""
+    found: dict[str, Model] = {}
     for group in folds(data):
         rest = [one for one in data if one.chat not in group]
-        model = from_json(rounded(fit(rest, WORTH), fit(rest, STANDING), _FLAT))
-        for at, one in enumerate(data):
-            if one.chat in group:
-                sums[at] = model.sums(one.features)
-    return sums
+        model = from_json({**fit(rest), "curves": _FLAT})
+        found.update(dict.fromkeys(sorted(group), model))
+    return found
+
+
+def left_out(data: Sequence[Example], models: Mapping[str, Model]) -> list[tuple[int, int]]:
+    """The sums of every example by a model that did not see its chat."""
+    return [models[one.chat].sums(one.features) for one in data]
 
 
 def calibrated(data: Sequence[Example]) -> dict[str, list[list[int]]]:
     """Curves from sums to scores: worth as a chance, standing by precision on chats left out."""
-    return curves_of(data, left_out(data))
+    return curves_of(data, left_out(data, blind(data)))
 
 
 TIERS = ((900, 0.90), (800, 0.80), (700, 0.70))
@@ -221,21 +226,24 @@ TIERS = ((900, 0.90), (800, 0.80), (700, 0.70))
 
 def curves_of(data: Sequence[Example], sums: Sequence[tuple[int, int]]) -> dict[str, list[list[int]]]:
     """The curves for sums that were worked out on chats left out."""
-    logistic = [[x, round(MOST / (1 + 2.718281828 ** (-x / UNIT)))] for x in range(-700, 701, 50)]
-    ranked = sorted(((two, one.stands == 1.0) for one, (_, two) in zip(data, sums, strict=True) if one.user and not one.draft.setting.pair), reverse=True)
-    points: dict[int, int] = {}
-    right, places = 0, {}
-    for n, (score, good) in enumerate(ranked, 1):
+    grid = range(-7 * UNIT, 7 * UNIT + 1, UNIT // 4)
+    chance = {x: MOST / (1 + math.exp(-x / UNIT)) for x in grid}
+    single = [
+        (two, one.stands)
+        for one, (_, two) in zip(data, sums, strict=True)
+        if one.user and one.marked and not one.draft.setting.pair
+    ]
+    right, places = 0.0, {}
+    for n, (score, good) in enumerate(sorted(single, reverse=True), 1):
         right += good
-        for tier, precision in TIERS:
-            if n >= 20 and right >= precision * n:
-                places[tier] = score
-    knots = [[ranked[-1][0] - 1, 0]]
-    for tier, _ in reversed(TIERS):
-        if tier in places and places[tier] > knots[-1][0]:
-            knots.append([places[tier], tier])
-    knots.append([max(ranked[0][0], knots[-1][0]) + 1, MOST])
-    return {WORTH: logistic, STANDING: knots}
+        places.update({tier: score for tier, precision in TIERS if n >= 20 and right >= precision * n})
+    likely = min(places.values())
+    ratio = TIERS[-1][0] / (MOST / (1 + math.exp(-likely / UNIT)))
+    standing = [[x, round(chance[x] * ratio)] for x in grid if x < likely]
+    standing += [[places[tier], tier] for tier, _ in reversed(TIERS)]
+    top = max(score for score, _ in single)
+    standing.append([max(top, places[TIERS[0][0]]) + 1, MOST])
+    return {WORTH: [[x, round(chance[x])] for x in grid], STANDING: standing}
 
 
 def write(found: Mapping[str, Any], path: Path = TARGET) -> None:

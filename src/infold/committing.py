@@ -16,7 +16,7 @@ from infold.lines.line import MOST, Line, total_tokens
 from infold.lines.merging import Change
 from infold.messages import canonical_json
 from infold.noting import rewound
-from infold.state import State, folded, load, marks_json, note_marks
+from infold.state import State, folded, load, marks_from, marks_json, note_marks
 from infold.triggers import Marks
 from infold.writing import Written
 
@@ -155,8 +155,13 @@ def rewind(connection: Connection, state: State, seq: int) -> State:
         fold_rows.undo_folds(connection, key, n)
     folds = fold_rows.all_folds(connection, key)
     newest = folds[-1] if folds else None
-    marks = newest.marks if newest else marks_json(Marks())
-    store.touch(connection, key, last_seq=seq, users=store.users_until(connection, key, seq), marks=marks)
+    users = store.users_until(connection, key, seq)
+    known = marks_from(newest.marks) if newest else Marks()
+    # A fold may carry marks of messages that came after the ones it read, and that are gone now.
+    marks = marks_json(
+        replace(known, head=min(known.head, seq), safety=min(known.safety, users), seen=min(known.seen, seq))
+    )
+    store.touch(connection, key, last_seq=seq, users=users, marks=marks)
     cursor = max((fold.last_seq or 0 for fold in folds if fold.superseded_by is None), default=0)
     rewound(connection, key, cursor)
     store.advance(

@@ -173,10 +173,10 @@ def beside(
 
 def _overtaken(every: Sequence[Line], lines: Sequence[Line], chat: str) -> frozenset[str]:
     """Lines of memory that say what holds in their chat, but not any more since the user said otherwise in another one."""
-    by_id = {fact.id: fact for fact in every}
+    chats = {fact.id: fact.chat for fact in every}
     gone = {
         fact.places or fact.text
         for fact in every
-        if fact.status == SUPERSEDED and fact.chat == chat and by_id[fact.superseded_by or fact.id].chat != chat
+        if fact.status == SUPERSEDED and fact.chat == chat and chats.get(fact.superseded_by or "", chat) != chat
     }
     return frozenset(line.id for line in lines if (line.places or line.text) in gone)

@@ -28,11 +28,12 @@ PROMPT_MARK = "[infold summarizer]"
 """Every prompt file begins with it."""
 NOTHING = "(nothing durable)"
 
-_HEADER = re.compile(
-    r"\s*(?:\[summary-depth:\d+\] ?)?(?:\[infold (?:memory(?: policy)?|bridge|sources|recall|entities|removed)\]|BACKGROUND – PRIOR)"
+_HEADER = re.compile(  # in a context as text, it may stand after a speaker's label
+    r"\s*(?:[A-Z]\w{0,20}: )?(?:\[summary-depth:\d+\] ?)?(?:\[infold (?:memory(?: policy)?|bridge|sources|recall|entities|removed)\]|BACKGROUND – PRIOR)"
 )
 _HEADING = re.compile(rf"\s*#{{1,6}} (?:{'|'.join(map(re.escape, HEADINGS.values()))})(?: \(quoted\))?\s*$")
 _QUOTED = re.compile(r"\s*(?:#\d+ |\d{4}-\d\d-\d\d:\s*$|undated:\s*$)")
+_EXCERPT = re.compile(r"\s*\[… about \d+ tokens left out; the ledger keeps the whole message …\]\s*$")
 _BODY = re.compile(rf"\s*(?:[-*•] |{re.escape(NOTHING)})")
 # What a summarizer is sent, and may be quoted back with; and what was pasted inside a string of JSON.
 _INPUT = re.compile(
@@ -44,7 +45,7 @@ _INPUT = re.compile(
 )
 # Whatever infold wrote has one of these in it.
 _SIGNS = (
-    "[infold ", "[summary-depth:", "BACKGROUND – PRIOR", "<memory>\n", "<messages>\n", "<meta total_", "=== EXISTING_",
+    "[infold ", "[summary-depth:", "BACKGROUND – PRIOR", "<memory>\n", "<messages>\n", "<meta total_", "=== EXISTING_", "[… about ",
 )  # fmt: skip
 
 
@@ -69,6 +70,8 @@ def without_own(text: str) -> str:
     lines = _INPUT.sub("", text).split("\n")
     for at, line in enumerate(lines):
         quoted = quoted and (ended or _QUOTED.match(line) is not None)
+        if _EXCERPT.match(line):
+            continue
         if quoted:
             quoted = line.strip() != RECALL_END
         elif _HEADER.match(line):

@@ -56,7 +56,7 @@ class Memory:
 
     `url` is a SQLite file such as "sqlite:///chats.db"; without one, ./infold.db. `model` names the language model that
     writes summaries ("openai:gpt-5-nano", "anthropic:…", "ollama:…", "local", a base URL), or several in order of
-    preference; without one, MEMORY_SUMMARIZER_MODEL does; without that, folds are extractive. `summarizer` is any callable
+    preference; without one, MEMORY_SUMMARIZER_MODEL does; without that, folds quote. `summarizer` is any callable
     with `summarize_memory`'s signature, instead of a model. `on_event` is called with each Event after it is committed.
     `embedder` makes the vectors of recall: by default one that needs nothing but this machine; "openai:NAME" or another
     address as for models; or any object with the methods of `infold.recall.vectors.Embedder`. `clock` (milliseconds) and `ids` can be given to make a run repeatable.

@@ -14,6 +14,7 @@ MOST = 30
 
 _DUE = re.compile(r"\b(?:by|due(?: on)?|before|until)\s+(.{2,40})$", re.IGNORECASE)
 _TOLD = re.compile(r" \((?:owner (?P<owner>[^,()]+))?(?:, )?(?:due (?P<due>[^()]+))?\)$")  # as models' answers are kept
+_MINE = re.compile(r"^I(?:['’]ll)?\b")
 _OWNER = re.compile(r"^([A-Z][\w'-]*(?: [A-Z][\w'-]*)?) (?:will|shall|has to|needs to|owes|promised)\b")
 
 
@@ -55,17 +56,18 @@ class SummaryRecord:
     token_estimate: int
 
 
-def action_item(text: str) -> ActionItem:
-    """Owner, task and due date of a line, as far as it says them."""
+def action_item(text: str, said_by: str | None = None) -> ActionItem:
+    """Owner, task and due date of a line, as far as it says them; of a quotation with who said it."""
     told = _TOLD.search(text)
     if told and (told["owner"] or told["due"]):
         return ActionItem(text[: told.start()], told["owner"], told["due"])
     due, owner = _DUE.search(text), _OWNER.match(text)
-    return ActionItem(text, owner[1] if owner else None, due[1].rstrip(" .") if due else None)
+    mine = said_by if _MINE.match(text) else None  # who says "I will" has to do it
+    return ActionItem(text, mine or (owner[1] if owner else None), due[1].rstrip(" .") if due else None)
 
 
 def _is_action(text: str) -> bool:
-    return any(pattern.search(text) for pattern in (_OWNER, _DUE, _TOLD))
+    return any(pattern.search(text) for pattern in (_MINE, _OWNER, _DUE, _TOLD))
 
 
 def summary_record(
@@ -82,12 +84,15 @@ def summary_record(
 ) -> SummaryRecord:
     """The record of a fold, from the memory it left behind."""
 
+    def under(section: str) -> tuple[Line, ...]:
+        return tuple(line for line in lines if line.section == section)[:MOST]
+
     def texts(section: str) -> tuple[str, ...]:
-        return tuple(line.text for line in lines if line.section == section)[:MOST]
+        return tuple(line.text for line in under(section))
 
     number = len(message_ids)
     nothing = f"{number} message{'s' * (number != 1)} folded; nothing in them was durable."
-    open_items = texts("open")
+    open_items = under("open")
     return SummaryRecord(
         id,
         timestamp,
@@ -98,8 +103,12 @@ def summary_record(
         SummaryContext(
             participants=tuple(participants)[:MOST],
             decisions=texts("decisions"),
-            action_items=tuple(action_item(text) for text in open_items if _is_action(text)),
-            unresolved=tuple(text for text in open_items if not _is_action(text)),
+            action_items=tuple(
+                action_item(line.text, line.said_by if line.quoted else None)
+                for line in open_items
+                if _is_action(line.text)
+            ),
+            unresolved=tuple(line.text for line in open_items if not _is_action(line.text)),
             domain_entities=texts("artifacts"),
         ),
         tuple(message_ids),

@@ -213,8 +213,8 @@ def _model(settings: ServiceSettings) -> str:
         try:
             asyncio.run(client(model).close())  # making it needs its package and its key, and asks nobody
         except ConfigError as error:
-            raise _DoubtError(f"{str(error).rstrip('.')}; until then folds are extractive") from None
-    return ", ".join(model.label for model in chosen) or "none: folds are extractive"
+            raise _DoubtError(f"{str(error).rstrip('.')}; until then folds quote") from None
+    return ", ".join(model.label for model in chosen) or "none: folds quote"
 
 
 def _upstream(address: str | None, name: str) -> str:

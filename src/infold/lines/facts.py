@@ -32,10 +32,12 @@ def resolve(lines: Iterable[Line]) -> list[Line]:
     found = replacing.resolve(map(said_of, every))
     facts = {at: replace(line, status=CURRENT) for at, line in enumerate(every) if lasts(line)}
     for at, by in sorted(found.gone.items(), key=lambda one: (one[1], one[0])):
-        if at in facts:
-            facts[at] = replace(facts[at], status=SUPERSEDED, valid_to=every[by].said_at, superseded_by=every[by].id)
-            if at in found.replaced and by not in facts:  # the new value holds as the old one did
-                facts[by] = replace(every[by], status=CURRENT, standing=max(every[by].standing, every[at].standing))
+        if at not in facts:
+            continue
+        if at in found.replaced and by not in facts:  # the new value holds as the old one did
+            facts[by] = replace(every[by], status=CURRENT, standing=max(every[by].standing, every[at].standing))
+        place = every[by].id if by in facts else None  # what only closes it is no fact itself
+        facts[at] = replace(facts[at], status=SUPERSEDED, valid_to=every[by].said_at, superseded_by=place)
     for one, other in found.conflicts:
         if one in facts and other in facts:
             for here, there in ((one, other), (other, one)):

@@ -17,6 +17,7 @@ from infold.lines.line import (
     QUOTATION,
     STANDING,
     Line,
+    is_standing,
     line_tokens,
     newest,
     normal,
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     from infold.quoting.candidate import Candidate
 
 
-LEAST = 45
+LEAST = 70
 """Worth below which a sentence is hardly ever worth a line."""
 _RESERVE = 2
 _ANY = 10_000_000  # tokens: no cap
@@ -57,7 +58,7 @@ def fold_quotations(memory: Sequence[Line], found: Sequence[Candidate], policy: 
     short = {id(one) for one in shortlist(found, room)}
     for candidate in found:
         if id(candidate) in short or candidate.role == "user":  # whose word may change what memory holds
-            meeting.take(candidate)
+            meeting.take(candidate, id(candidate) in short)
     return draft.finished(memory)
 
 
@@ -130,12 +131,15 @@ def rebuild(memory: Sequence[Line], leaves: Sequence[Line], policy: Policy, fold
 
 
 def quotation(candidate: Candidate) -> Line:
-    """A candidate as a line; its tokens are counted where it joins memory."""
-    kind = candidate.kind
+    """A candidate as a line; its tokens are counted where it joins memory. What outright words say of its kind is as sure as a
+    score that says that it stands."""
+    kind, standing = candidate.kind, candidate.standing
+    if candidate.role == "user" and is_standing(kind, 0):
+        standing = max(standing, STANDING)
     return Line(
         "", section_of(kind), candidate.text, candidate.sources, kind=kind, quote=candidate.words,
         places=candidate.places, role=candidate.role, said_by=candidate.said_by, said_at=candidate.said_at, author=QUOTATION,
-        worth=candidate.worth, standing=candidate.standing,
+        worth=candidate.worth, standing=standing,
     )  # fmt: skip
 
 
@@ -261,7 +265,7 @@ def _overlap(one: Line, other: Line) -> bool:
 def _best(group: Sequence[Line], cap: int) -> set[str]:
     """The lines that stay within a cap: what was written on purpose, then the quotations that tell most."""
     written = rank([line for line in group if not line.quoted])
-    while written and count(render(written)) > cap:
+    while written and _shown_tokens(group, written) > cap:
         written.pop()
     quoted = [line for line in group if line.quoted]
     headings = {line.section for line in quoted}
@@ -275,9 +279,15 @@ def _best(group: Sequence[Line], cap: int) -> set[str]:
         kept += [some[at] for at in choose(some, tokens, room, known)]
         room = cap - block_tokens(kept)
     kept = rank(kept)
-    while kept and count(render(kept)) > cap:  # headings and marks take more than was thought
+    while kept and _shown_tokens(group, kept) > cap:  # headings and marks take more than was thought
         kept.pop()
     return {line.id for line in kept}
+
+
+def _shown_tokens(group: Sequence[Line], kept: Sequence[Line]) -> int:
+    """Tokens of some lines of a group as they are shown: in the group's order, on which their number depends a little."""
+    ids = {line.id for line in kept}
+    return count(render(line for line in group if line.id in ids))
 
 
 class _Meeting:
@@ -286,32 +296,45 @@ class _Meeting:
     def __init__(self, draft: _Draft) -> None:
         self.draft = draft
         self.index = Index()
-        self.at: dict[int, str] = {}
+        self.at: dict[int, str] = {}  # place in the index -> line
+        self.places: dict[str, int] = {}  # the other way round
         for line in draft.lines.values():
             self._know(said_of(line), line)
 
     def _know(self, said: Said, line: Line) -> None:
-        self.at[self.index.add(said)] = line.id
+        at = self.index.add(said)
+        self.at[at], self.places[line.id] = line.id, at
 
-    def take(self, candidate: Candidate) -> None:
+    def _repeat(self, old: Line, line: Line) -> None:
+        """What is said again is one line, which rests on both messages."""
+        self.draft.remove(old.id)
+        new = self.draft.add(old, sources=(*old.sources, *line.sources))
+        at = self.places.pop(old.id)
+        self.at[at], self.places[new.id] = new.id, at
+
+    def take(self, candidate: Candidate, worthy: bool) -> None:
+        """Let a candidate change what memory holds; it becomes a line if it is worthy of one, or takes the place of one."""
         draft, line = self.draft, quotation(candidate)
-        worth, standing = line.worth, line.standing
-        same = draft.texts.get(normal(line.text))
-        if same is not None and draft.lines[same].said_by == line.said_by:  # said before in the same words
+        same = draft.lines.get(draft.texts.get(normal(line.text), ""))
+        if same is not None and same.quoted and same.said_by == line.said_by:  # said again in the same words
+            self._repeat(same, line)
             return
-        said = said_of(line)
+        worth, standing, said = line.worth, line.standing, said_of(line)
         for at, effect in effects(said, self.index):
             old = draft.lines[self.at[at]]
             if effect is Effect.CONFLICTS:
                 continue
-            if effect is Effect.REPEATS:  # one line, which rests on both messages
-                draft.remove(old.id)
-                self.at[at] = draft.add(old, sources=(*old.sources, *line.sources)).id
+            if effect is Effect.REPEATS:
+                self._repeat(old, line)
                 return
+            if is_vital(old.words) and not is_vital(line.words):
+                continue  # it may say other things beside an allergy
             if effect is Effect.REPLACES:  # the new one is never the one that is lost
-                worth, standing = max(worth, old.worth), max(standing, old.standing)
+                worth, standing, worthy = max(worth, old.worth), max(standing, old.standing), True
             draft.remove(old.id)
             self.index.remove(at)
+        if not worthy:
+            return
         layer = draft.layer_of(line, standing, LEAF if draft.policy.leaf_cap else LONG)
         self._know(said, draft.add(line, worth=worth, standing=standing, layer=layer))
 

@@ -8,9 +8,10 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from itertools import chain
+from math import isqrt
 from typing import Protocol
 
-from infold.quoting.candidate import MOST, Place
+from infold.quoting.candidate import Place
 
 _WORD = re.compile(r"[^\W_]+")
 _CJK = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]")
@@ -21,30 +22,28 @@ _STOP = frozenset(
     "der die das und oder ist ich du er sie es wir ein eine den dem mit von zu im in auf für nicht auch le la les de des du et un une je tu il elle est en au "
     "que qui ne pas pour dans el los las y o es un una lo se no por con para os as um uma e eu não do da em".split()
 )
-_OVERHEAD = 4
+_OVERHEAD = 12
 """Tokens added to every line's count: many short lines are not better than a few whole ones."""
 _STANDING_FLOOR = 60
 """Standing of what cannot stand: words of assistants and tools still have their worth."""
 
 
-def _root(value: int, degree: int) -> int:
-    """The whole part of a root."""
-    low, high = 0, 1
-    while high**degree <= value:
-        high *= 2
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if middle**degree <= value else (low, middle)
-    return low
+class Scored(Protocol):
+    """A candidate, or a line that was chosen earlier."""
 
-
-_WORTH = [_root(n**7 * 10**10, 10) for n in range(MOST + 1)]
-_STANDS = [_root(n**3 * 10**20, 10) for n in range(MOST + 1)]
+    @property
+    def words(self) -> str: ...
+    @property
+    def places(self) -> tuple[Place, ...]: ...
+    @property
+    def worth(self) -> int: ...
+    @property
+    def standing(self) -> int: ...
 
 
 def rank(worth: int, standing: int) -> int:
-    """How much a line counts: worth^0.7 × standing^0.3, times a thousand."""
-    return _WORTH[worth] * _STANDS[max(standing, _STANDING_FLOOR)]
+    """How much a line counts: worth^1.5 × standing, times ten. Twice as good a line counts more than twice as much."""
+    return isqrt(worth**3 * 100) * max(standing, _STANDING_FLOOR)
 
 
 @lru_cache(maxsize=8192)
@@ -65,20 +64,7 @@ def _stem(word: str) -> str:
     return _ENDING.sub("", word)
 
 
-class Quoted(Protocol):
-    """A candidate, or a line that was one."""
-
-    @property
-    def words(self) -> str: ...
-    @property
-    def places(self) -> tuple[Place, ...]: ...
-    @property
-    def worth(self) -> int: ...
-    @property
-    def standing(self) -> int: ...
-
-
-def choose(lines: Sequence[Quoted], tokens: Sequence[int], cap: int, shown: Iterable[str] = ()) -> list[int]:
+def choose(lines: Sequence[Scored], tokens: Sequence[int], cap: int, shown: Iterable[str] = ()) -> list[int]:
     """Which lines to keep, in the order given, within `cap` tokens.
 
     `tokens` says what each line costs; `shown` are stems (see `stems`) of what stands beside these lines anyway. Lines that
@@ -117,12 +103,13 @@ def choose(lines: Sequence[Quoted], tokens: Sequence[int], cap: int, shown: Iter
     return sorted(taken)
 
 
-def _place(line: Quoted) -> tuple[int, int, int]:
+def _place(line: Scored) -> tuple[int, int, int]:
+    """Of lines that are worth the same the newer one is first, and in one message the earlier one."""
     last = line.places[-1]
-    return (last.seq, last.start, last.end)
+    return (-last.seq, last.start, last.end)
 
 
-def _overlap(one: Quoted, two: Quoted) -> bool:
+def _overlap(one: Scored, two: Scored) -> bool:
     """Whether two lines quote the same words, headings and questions aside."""
     a, b = one.places[-1], two.places[-1]
     return a.seq == b.seq and a.start < b.end and b.start < a.end

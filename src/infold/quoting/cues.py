@@ -88,7 +88,7 @@ CLASSES = {
 }  # fmt: skip
 """Class -> single words, then after a bar expressions of two or three words with commas between."""
 
-_CJK = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]")
+CJK = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]")
 WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
 
 
@@ -101,7 +101,7 @@ def _tables() -> tuple[dict[str, tuple[str, ...]], dict[str, tuple[str, ...]], r
             words.setdefault(word, []).append(name)
         for phrase in filter(None, (part.strip() for part in many.split(","))):
             pairs.setdefault(" ".join(phrase.split()[:2]), []).append(name)
-    signs = sorted((word for word in words if _CJK.match(word)), key=lambda word: (-len(word), word))
+    signs = sorted((word for word in words if CJK.match(word)), key=lambda word: (-len(word), word))
     one = {word: tuple(dict.fromkeys(names)) for word, names in words.items()}
     return one, {pair: tuple(dict.fromkeys(names)) for pair, names in pairs.items()}, re.compile("|".join(signs))
 
@@ -119,7 +119,7 @@ def classes(words: list[str], text: str) -> list[str]:
         for name in PAIRS.get(f"{before} {word}", ()):
             found[f"{name}2"] = None
         before = word
-    if _CJK.search(text):
+    if CJK.search(text):
         for sign in SIGNS.findall(text):
             for name in WORDS[sign]:
                 found[name] = None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import pairwise
 
 from infold.quoting.cues import WORD, classes
 
@@ -19,6 +20,7 @@ _FILE = re.compile(
 )
 _CAPITAL = re.compile(r"(?<=[^\s.!?:–\-\"'(*])\s+[A-ZÀ-Þ][\w'-]+")
 _ASKS = re.compile(r"[?？]\W*$")
+_INSIDE = re.compile(r"[./@]\w")
 _CLAUSE = re.compile(r"[,;:，；：、–—(]")
 
 
@@ -30,16 +32,20 @@ class Seen:
     words: tuple[str, ...]
     cues: tuple[str, ...]
     asks: bool
+    plain: bool
+    """No sign in it that a path, link or address has."""
 
 
-NOTHING = Seen("", (), (), False)
+NOTHING = Seen("", (), (), False, True)
 
 
 @lru_cache(maxsize=512)
 def seen(text: str) -> Seen:
     """The words of a sentence and what they belong to."""
     words = WORD.findall(text.lower().replace("’", "'"))
-    return Seen(text, tuple(words), tuple(classes(words, text)), _ASKS.search(text) is not None)
+    return Seen(
+        text, tuple(words), tuple(classes(words, text)), _ASKS.search(text) is not None, not _INSIDE.search(text)
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,11 +93,11 @@ def features(one: Seen, place: Setting) -> list[str]:
     marks = [
         ("dig", _bin(digits, 1, 2, 3, 5)),
         ("cap", _bin(capitals, 1, 2, 3, 5)),
-        ("code", _CODE.search(text) is not None),
+        ("code", digits and _CODE.search(text) is not None),
         ("money", _MONEY.search(text) is not None),
-        ("clock", _CLOCK.search(text) is not None),
-        ("unit", _UNIT.search(text) is not None),
-        ("file", _FILE.search(text) is not None),
+        ("clock", digits and _CLOCK.search(text) is not None),
+        ("unit", digits and _UNIT.search(text) is not None),
+        ("file", not one.plain and _FILE.search(text) is not None),
         ("asks", one.asks),
         ("excl", text.endswith(("!", "！"))),
         ("label", text.endswith((":", "："))),
@@ -116,13 +122,12 @@ def features(one: Seen, place: Setting) -> list[str]:
     # Classes of words, alone and with what stands beside them.
     for cue in one.cues:
         found += (f"k:{cue}", f"k:{cue}{role}")
-    if not place.pair:
-        cues = one.cues[:12]
-        found += [f"kk:{a}+{b}" for n, a in enumerate(cues) for b in cues[n + 1 :]] if role == "u" else ()
     # The words themselves.
     found += [f"w:{word}" for word in words[:60]]
-    found += [f"b:{a} {b}" for a, b in zip(words[:60], words[1:60], strict=False)]
+    found += [f"b:{a} {b}" for a, b in pairwise(words[:60])]
     found.append(f"s:{role}{' '.join(words[:2])}")
+    plain = _DIGITS.sub("0", " ".join(text.lower()[:300].split()))
+    found += [f"h:{plain[n : n + 4]}" for n in range(len(plain) - 3)]
     for run in _CJK.findall(text):
         found += [f"c:{run[n : n + 2]}" for n in range(min(len(run) - 1, 60))]
     # Neighbours.

@@ -13,6 +13,7 @@ MOST_FIELDS = 8
 """Candidates of one result."""
 _LONG = 160  # characters of neighbouring fields that stand in one candidate
 _TOKEN = re.compile(r'"((?:[^"\\]|\\.){0,400})"(\s*:)?|([{}\[\]])|(-?\d[\d.eE+-]*|true|false|null)')
+_JSON = re.compile(r'\s{0,200}(?:\{\s*(?:["}]|\Z)|\[\s*(?:["\[\]{]|-?\d[\d.]*\s*[,\]]|true|false|null|\Z))')
 _LINE = re.compile(r"[ \t]*([^\W\d_][\w .()/-]{0,40}?)[ \t]*[:=][ \t]+(\S.{0,200})")
 _PROSE = re.compile(r"(?:[^\W\d_]{2,}[,;:]? ){2,}|[\u3400-\u9fff]{4,}")
 
@@ -28,8 +29,7 @@ class Field:
 
 def fields(text: str) -> list[Field]:
     """The fields of a result, or the sentences of one that is prose; little of a listing."""
-    bare = text[:200].lstrip()
-    if bare[:1] in ("{", "["):
+    if _JSON.match(text):
         return _json(text)[:MOST_FIELDS]
     return _plain(text)
 
@@ -84,13 +84,15 @@ def _json(text: str) -> list[Field]:
 
 
 def _decoded(string: str) -> str:
-    """A JSON string's words; as it stands where it is broken."""
+    """A JSON string's words on one line; as it stands where it is broken, or stands for what no text may hold."""
     if "\\" not in string:
         return string
     try:
-        return str(json.loads(f'"{string}"', strict=False))
+        words = str(json.loads(f'"{string}"', strict=False))
+        words.encode()
     except ValueError:
         return string
+    return string if "\0" in words else " ".join(words.split())
 
 
 def _plain(text: str) -> list[Field]:
@@ -103,5 +105,5 @@ def _plain(text: str) -> list[Field]:
     ]
     kept = [one for one in found if len(one.text) <= 300 and (_PROSE.search(one.text) or _LINE.match(one.text))]
     if not kept and found:
-        kept = [one for one in found[-1:] if len(one.text) <= 300]
+        kept = [one for one in found[-1:] if len(one.text) <= 300 and any(map(str.isalpha, one.text))]
     return kept[:MOST_FIELDS]

@@ -47,3 +47,8 @@ def _once(message: Message, before: Sequence[Message]) -> tuple[Candidate, ...]:
     said = tuple((one.seq, one.role, one.name, one.text) for one in before)
     key = (message.seq, message.role, message.name, message.created_at, message.text, said)
     return _read.get(key, lambda: tuple(one for one in read(message, before) if not says_nothing(one.words)))
+
+
+def clear() -> None:
+    """Drop what was read so far."""
+    _read.clear()

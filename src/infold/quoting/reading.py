@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from infold.messages import Message
-from infold.quoting.candidate import Candidate, Place
+from infold.quoting.candidate import SURE, Candidate, Place
+from infold.quoting.courtesy import idle
+from infold.quoting.cues import CJK
 from infold.quoting.features import NOTHING, Seen, Setting, features, seen
 from infold.quoting.fields import fields
+from infold.quoting.pasted import in_quotes, letter_from
 from infold.quoting.scoring import Model, shipped
 from infold.quoting.sentences import Sentence, split
 
@@ -20,6 +25,7 @@ _SHORT = 140  # sentences up to this length may stand together
 _PAIR = 220
 _FRAGMENT = 40
 _QUESTION = 160
+_SPEAKER = re.compile(r"(?:user|assistant|system|tool|human|ai): ", re.IGNORECASE)  # in a pasted conversation
 _MARKS = ("; ", " – ", " — ", ": ", ", ", "；", "，", "、", " and ", " und ", " et ", " y ", " e ", " but ", " aber ")
 
 
@@ -41,8 +47,15 @@ def read(message: Message, before: Sequence[Message]) -> tuple[Candidate, ...]:
 def read_with(model: Model, message: Message, before: Sequence[Message]) -> tuple[Candidate, ...]:
     """`read` with another model."""
     found = []
+    text = message.text
+    letter = letter_from(text)
     for draft in drafts(message, before[-REACH:]):
         worth, standing = model.scores(features(draft.words, draft.setting))
+        last = draft.places[-1]
+        if message.role != "user":
+            standing = 0
+        elif standing >= SURE and (last.start >= letter or in_quotes(text, last.start, last.end)):
+            standing = SURE - 1  # what somebody else wrote is nobody's wish for sure
         found.append(
             Candidate(
                 draft.text,
@@ -51,7 +64,7 @@ def read_with(model: Model, message: Message, before: Sequence[Message]) -> tupl
                 message.name or message.role,
                 message.created_at,
                 worth,
-                standing if message.role == "user" else 0,
+                standing,
             )
         )
     return tuple(found)
@@ -68,7 +81,8 @@ def drafts(message: Message, before: Sequence[Message]) -> list[Draft]:
     if not pieces:
         return []
     reply_to, question = _question(message, before)
-    base = Setting(
+    settle = partial(
+        Setting,
         message.role,
         message.name is not None,
         of=len(pieces),
@@ -79,34 +93,53 @@ def drafts(message: Message, before: Sequence[Message]) -> list[Draft]:
     words = [seen(_folded(text[one.start : one.end])) for one, _, _ in pieces]
     found: list[Draft] = []
     for at, (one, lead, tail) in enumerate(pieces):
-        setting = replace(
-            base,
+        here = partial(
+            settle,
             at=at,
             item=one.item,
             heading=one.heading is not None,
             before=words[at - 1] if at else NOTHING,
-            after=words[at + 1] if at + 1 < len(words) else NOTHING,
         )
+        after = words[at + 1] if at + 1 < len(words) else NOTHING
         place = Place(message.seq, one.start, one.end)
         said = f"{'… ' if lead else ''}{words[at].text}{'…' if tail else ''}"
         if one.heading:
             head = _folded(text[slice(*one.heading)])
             colon = "" if head.endswith((":", "：")) else ":"
             places = (Place(message.seq, *one.heading), place)
-            found.append(Draft(f"{head}{colon} {said}", places, words[at], setting))
+            found.append(Draft(f"{head}{colon} {said}", places, words[at], here(after=after)))
             continue
         if at == 0 and question and len(said) <= _FRAGMENT and not words[at].asks:
             joined = f"{question[0]} {said}"
-            found.append(Draft(joined, (question[1], place), seen(joined), replace(setting, answers=True)))
+            found.append(Draft(joined, (question[1], place), seen(joined), here(after=after, answers=True)))
             continue
-        found.append(Draft(said, (place,), words[at], setting))
-        if at + 1 < len(pieces) and _go_together(one, pieces[at + 1][0]) and not (lead or tail or pieces[at + 1][2]):
+        if idle(words[at].text, words[at].words):
+            continue
+        if not _empty(words[at]):
+            found.append(Draft(said, (place,), words[at], here(after=after)))
+        if at + 1 == len(pieces) or lead or tail or pieces[at + 1][2] or _SPEAKER.match(text, pieces[at + 1][0].start):
+            continue
+        follows = words[at + 1]
+        if _go_together(one, pieces[at + 1][0]) and not idle(follows.text, follows.words):
             end = pieces[at + 1][0].end
             joined = _folded(text[one.start : end])
             after = words[at + 2] if at + 2 < len(words) else NOTHING
-            pair = replace(setting, pair=True, after=after)
-            found.append(Draft(joined, (Place(message.seq, one.start, end),), seen(joined), pair))
+            found.append(
+                Draft(joined, (Place(message.seq, one.start, end),), seen(joined), here(after=after, pair=True))
+            )
     return found
+
+
+def _empty(words: Seen) -> bool:
+    """Whether a sentence says nothing by itself: a word or two, the label of what follows."""
+    text = words.text
+    if text.endswith((":", "：")):
+        return True
+    if any(map(str.isdigit, text)):
+        return not words.words and len(text) < 6
+    if not text.isascii() and CJK.search(text):
+        return len(text) < 6
+    return len(words.words) < 3
 
 
 def _of_tool(message: Message) -> list[Draft]:

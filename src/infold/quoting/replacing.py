@@ -71,7 +71,7 @@ class Index:
     def remove(self, at: int) -> None:
         """Let a line go."""
         said = self.lines.pop(at, None)
-        for key in _keys(said) if said is not None else ():
+        for key in dict.fromkeys(_keys(said)) if said is not None else ():
             holders = self._words[key]
             holders.pop(at, None)
             if not holders:

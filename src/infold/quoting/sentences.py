@@ -35,7 +35,9 @@ _CODE = re.compile(
 _RULE = re.compile(r"\s*(?:[-=*_~]\s*){3,}$")
 _LABEL = re.compile(r"[^.!?。！？]{2,70}[:：]\s*$")
 # The end of a sentence: marks, then quotes and brackets that close it.
-_END = re.compile(r"(?:[.!?…]+[\"'”’»)\]*_]*(?=\s)|[。！？；]+[”’」』）\"]*|[!?]+[\"'”’»)\]]*(?=[\u3400-\u9fff]))")
+_END = re.compile(
+    r"(?<![.!?…])(?:[.!?…]++[\"'”’»)\]*_]*+(?=\s)|[。！？；]+[”’」』）\"]*|[!?]++[\"'”’»)\]]*+(?=[\u3400-\u9fff]))"
+)
 _BEFORE = re.compile(r"[^\s(\[\"'“„«]{1,12}$")
 _SHORT = frozenset(
     "mr mrs ms dr prof st jr sr vs etc e.g i.e eg ie approx no nr tel p pp vol fig inc ltd co corp dept est a.m p.m am pm jan feb mar apr jun jul "

@@ -82,7 +82,7 @@ class ServiceSettings:
         "MEMORY_SUMMARIZER_MODEL",
         "INFOLD_MODEL",
         meaning="models that write summaries, with commas, tried in turn",
-        shown="none: folds are extractive",
+        shown="none: folds quote",
     )
     preset: str = _setting(
         "default", one_of(*PRESETS), "INFOLD_PRESET", meaning="policy of a new chat whose request names none"
