@@ -24,7 +24,10 @@ _DUE = re.compile(
     re.IGNORECASE,
 )
 _MAY_BE = re.compile(rf"\d{{4}}-\d\d-|\d(?:st|nd|rd|th)?(?: of)? {_MONTH}|\b{_MONTH} \d", re.IGNORECASE)
-_FIGURE = re.compile(r"\d")
+_FIGURE, _ISO, _TOKEN = re.compile(r"\d"), re.compile(r"\d{4}-\d\d-"), re.compile(r"\w+")
+_NAMES = frozenset(
+    "january february march april june july august september sept october november december".split() + _MONTHS
+)
 _LONGEST = 120  # characters of the words before a date
 # "8 or 9 May", "18-25 July": the second day alone is not when it is due.
 _OF_SEVERAL = re.compile(r"\d(?:st|nd|rd|th)? ?(?:or|and|to|till|until|-|–|/) ?$")
@@ -35,7 +38,8 @@ def due_in(text: str, at: int) -> tuple[str, str]:
 
     A day without a year is the next such day after `at`, when it was said. The day is empty where there is none, or several.
     """
-    first = _MAY_BE.search(text) if _FIGURE.search(text) else None
+    names_day = _FIGURE.search(text) and (_ISO.search(text) or not _NAMES.isdisjoint(_TOKEN.findall(text.lower())))
+    first = _MAY_BE.search(text) if names_day else None
     if first is None:
         return "", text
     matches = _DUE.finditer(text, max(0, first.start() - _LONGEST))

@@ -103,8 +103,9 @@ class _Reader:
             due, rest = due_in(part.said, self.at)
             self._add(part, "goal", goal_in(rest), status="open", due=due)
         else:
-            drops = (self.by_user or done(low)) and dropped(low)
-            if (drops or done(low)) and not denied(low):
+            ends = done(low)
+            drops = (self.by_user or ends) and dropped(low)
+            if (ends or drops) and not denied(low):
                 self._add(part, "", said, status="dropped" if drops else "done")
 
     def _task(self, part: _Part, low: str) -> bool:

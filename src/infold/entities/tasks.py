@@ -20,11 +20,11 @@ _TASK = re.compile(
     r"|(?i:will|'ll|shall|should|(?:'m|am|'re|are|'s|is) (?:going|supposed|planning) to|plans? to|(?:is|am|are) to)))"
     rf"{_ALSO} (?P<what>.+)"
 )
-# Words of which a sentence that states a task has one.
+# Words of which a sentence that states a task has one; some of them only before "to".
 _SIGNS = frozenset(
-    "remind forget todo todos do dos task tasks action next need needs have has got gotta must promised will ll shall should going "
-    "supposed planning plan plans is am are".split()
+    "remind forget todo todos do dos task tasks action next gotta must promised will ll shall should".split()
 )
+_BEFORE_TO = frozenset("need needs has have got going supposed planning plan plans is am are".split())
 _TOKEN = re.compile(r"\w+")
 # Said of what may be, not of what is to be done.
 _UNREAL = re.compile(r"\b(?:if|unless|in case|when|once|until|whether|would|could|might)\b", re.IGNORECASE)
@@ -67,7 +67,8 @@ class Task(NamedTuple):
 
 def may_be_task(low: str) -> bool:
     """Whether a sentence in small letters has a word that states a task: most have none."""
-    return not _SIGNS.isdisjoint(_TOKEN.findall(low))
+    words = _TOKEN.findall(low)
+    return not _SIGNS.isdisjoint(words) or ("to" in words and not _BEFORE_TO.isdisjoint(words))
 
 
 def task_in(said: str) -> Task | None:

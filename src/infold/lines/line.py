@@ -122,11 +122,14 @@ def line_tokens(shown: str) -> int:
     return count_cached(f"- {shown}\n")
 
 
+_MARKS = re.compile(r"[^\w\s.@/:%$€£#+-]")
+
+
 @functools.lru_cache(maxsize=8192)
 def normal(text: str) -> str:
     """A text with case, width, accents' spelling, punctuation at the edges and spacing evened out."""
-    folded = unicodedata.normalize("NFKC", text).casefold()
-    return " ".join(re.sub(r"[^\w\s.@/:%$€£#+-]", " ", folded).split()).strip(" .:-")
+    folded = text.lower() if text.isascii() else unicodedata.normalize("NFKC", text).casefold()
+    return " ".join(_MARKS.sub(" ", folded).split()).strip(" .:-")
 
 
 def total_tokens(lines: Iterable[Line]) -> int:

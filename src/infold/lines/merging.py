@@ -300,16 +300,16 @@ class _Meeting:
         self.at: dict[int, str] = {}  # place in the index -> line
         self.places: dict[str, int] = {}  # the other way round
         for line in draft.lines.values():
-            self._know(line)
+            self._know(said_of(line), line)
 
-    def _know(self, line: Line) -> None:
-        at = self.index.add(said_of(line))
+    def _know(self, said: Said, line: Line) -> None:
+        at = self.index.add(said)
         self.at[at], self.places[line.id] = line.id, at
 
     def _repeat(self, old: Line, line: Line) -> None:
         """What is said again is one line, which rests on both messages."""
         self.draft.remove(old.id)
-        new = self.draft.add(replace(old, sources=(*old.sources, *line.sources)))
+        new = self.draft.add(old, sources=(*old.sources, *line.sources))
         at = self.places.pop(old.id)
         self.at[at], self.places[new.id] = new.id, at
 
@@ -320,8 +320,8 @@ class _Meeting:
         if same is not None and same.quoted and same.said_by == line.said_by:  # said again in the same words
             self._repeat(same, line)
             return
-        worth, standing = line.worth, line.standing
-        for at, effect in effects(said_of(line), self.index):
+        worth, standing, said = line.worth, line.standing, said_of(line)
+        for at, effect in effects(said, self.index):
             old = draft.lines[self.at[at]]
             if effect is Effect.CONFLICTS:
                 continue
@@ -337,7 +337,7 @@ class _Meeting:
         if not worthy:
             return
         layer = draft.layer_of(line, standing, LEAF if draft.policy.leaf_cap else LONG)
-        self._know(draft.add(line, worth=worth, standing=standing, layer=layer))
+        self._know(said, draft.add(line, worth=worth, standing=standing, layer=layer))
 
 
 def said_of(line: Line) -> Said:

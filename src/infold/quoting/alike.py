@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 
 from infold.quoting.closing import reports
-from infold.quoting.saying import DROP, ENDED, FREE, READ, Said, Slot, Taken, stem
+from infold.quoting.saying import DROP, ENDED, FREE, READ, Said, Slot, Taken
+from infold.quoting.telling import stem
 
 LIVES = frozenset(("live", "work", "name", "age"))
 SINGLE = LIVES | frozenset(

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 
-from infold.quoting.saying import DOING, Said, stem
+from infold.quoting.saying import Said
+from infold.quoting.telling import DOING, stem
 
 _OPEN = re.compile(
     r"\b(?:i'll|i (?:still )?(?:need|have|must|want)|need to|must|to ?do|remind me|don't forget|remember to|please|can you|could you|will|"

@@ -26,7 +26,8 @@ from infold.quoting.alike import (
     restates,
 )
 from infold.quoting.closing import BOOKED, BOOKS, answers, asks, done, finished, ready
-from infold.quoting.saying import DOING, DROP, ENDED, SWAP, Said, Slot
+from infold.quoting.saying import DROP, ENDED, SWAP, Said, Slot
+from infold.quoting.telling import DOING
 
 _REST = 8
 """Telling words of an earlier line that may be lost with what is replaced."""
