@@ -344,3 +344,9 @@ def test_a_line_with_one_value_in_two_sorts_can_go() -> None:
     at = known.add(Said.of("Room 4, at 4 pm, on page 4.", "user", seq=1))
     known.remove(at)
     assert known.lines == {}
+
+
+def test_D3_a_line_that_says_another_thing_beside_stays() -> None:
+    lines = talk("I live in Berlin, and I'm allergic to nuts.", "I moved to Hamburg last week.")
+    assert resolve(lines).gone == {}
+    assert resolve(talk("I live in Berlin.", "I moved to Hamburg last week.")).gone == {0: 1}

@@ -328,8 +328,6 @@ class _Meeting:
             if effect is Effect.REPEATS:
                 self._repeat(old, line)
                 return
-            if is_vital(old.words) and not is_vital(line.words):
-                continue  # it may say other things beside an allergy
             if effect is Effect.REPLACES:  # the new one is never the one that is lost
                 worth, standing, worthy = max(worth, old.worth), max(standing, old.standing), True
             draft.remove(old.id)

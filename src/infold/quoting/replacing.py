@@ -26,12 +26,13 @@ from infold.quoting.alike import (
     restates,
 )
 from infold.quoting.closing import BOOKED, BOOKS, answers, asks, done, finished, ready
+from infold.quoting.health import is_vital
 from infold.quoting.saying import DROP, ENDED, SWAP, Said, Slot
 from infold.quoting.telling import DOING
 
 _REST = 8
 """Telling words of an earlier line that may be lost with what is replaced."""
-_BESIDE = 2
+_BESIDE = 1
 """Telling words of its other sentences that may be lost with it."""
 _COMMON = 60
 """Lines that a word may stand in and still tell which are meant."""
@@ -153,6 +154,8 @@ def _says_more(new: Said, old: Said) -> bool:
 
 def _may(new: Said, old: Said, effect: Effect) -> bool:
     """Whether the speaker's word counts for this."""
+    if effect in (Effect.REPLACES, Effect.CLOSES) and is_vital(old.text) and not is_vital(new.text):
+        return False  # no word of anything else ends an allergy
     if effect is Effect.REPEATS:
         return True
     if new.role != "user":

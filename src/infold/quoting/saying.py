@@ -106,6 +106,9 @@ _HAN_NAMED = re.compile(r"^(?P<of>[\u3400-\u9fff]{2,10}?)(?:现在)?(?:是|为|�
 _END = re.compile(r"[.!?;。！？] |, (?:and|but|so|und|et|y|e) ")
 _SENTENCE = re.compile(r" (?:(?<=[^\W\d_][^\W\d_][^\W\d_][.!?] )|(?<=[\d)][!?] ))")
 _HAN_SENTENCE = re.compile(rf"{_SENTENCE.pattern}|(?<=[。！？])(?=.)")
+_ANEW = re.compile(
+    r",? (?:and|but|und|aber|et|mais|y|pero|e|mas) (?=(?:I|I['’]\w+|my|we|we['’]\w+|our|she|he|they|ich|mein\w*|wir|je|j['’]\w+|mon|ma|nous|yo|mi|eu|meu|minha)\b)"
+)
 _NOT_OF = re.compile(
     r"^(?:it|that|this|there|here|what|who|which|he|she|they|we|i|you|all|das|es|c['’]est|ce|il|elle|on|ich|er|wir|je)$|^i['’]|['’]ll$"
 )
@@ -226,8 +229,9 @@ def _read(shown: str, role: str) -> _Read:
 
 
 def _cut(shown: str) -> list[str]:
-    """The sentences of a text; none where it is only one."""
+    """The sentences of a text, and clauses that speak of somebody anew; none where it is only one."""
     cuts = (_SENTENCE if shown.isascii() else _HAN_SENTENCE).split(shown)
+    cuts = [part for cut in cuts for part in _ANEW.split(cut)]
     return cuts if len(cuts) > 1 else []
 
 
