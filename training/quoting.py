@@ -44,6 +44,7 @@ SHARE_OF_WORTH = 0.15
 UNSURE = 0.5
 """How far a mark counts that is not sure."""
 FOLDS = 8
+LASTING = ("rule", "preference", "constraint", "who")
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,11 +65,6 @@ class Example:
     def worth(self, mark: float, outdated: float) -> float:
         """The aim of the first score."""
         return 1.0 if self.facts else 0.0 if not self.stands else outdated if self.outdated else mark
-
-    @property
-    def marked(self) -> bool:
-        """Whether somebody marked the standing sentences of its chat."""
-        return not self.chat.startswith("tau:")
 
     @property
     def user(self) -> bool:
@@ -114,6 +110,8 @@ def _of_chat(
             read = message.seq <= upto
             held = tuple(fact["id"] for fact in facts if read and holds(fact, line))
             stands, outdated = _standing(draft, marks[name, message.seq]) if message.role == "user" else (0.0, False)
+            if name.startswith("tau:") and any(fact["id"] in held and fact["kind"] in LASTING for fact in facts):
+                stands = UNSURE  # nobody marked these chats, but a reader noted what lasts
             if read or (not upto and message.role == "user" and not name.startswith("tau")):
                 yield Example(name, draft, tuple(features(draft.words, draft.setting)), held, read, stands, outdated)
 
@@ -172,7 +170,7 @@ def fit(data: Sequence[Example]) -> dict[str, Any]:
     matrix, known, size = matrix_of(data)
     aims = [np.array([one.worth(*marks) for one in data]) for marks in MARKS]
     worth = sum(regression(matrix, aim, np.ones(len(data)), STRENGTH[WORTH]) for aim in aims) / len(aims)
-    rows = np.array([n for n, one in enumerate(data) if one.user and one.marked])
+    rows = np.array([n for n, one in enumerate(data) if one.user])
     marks = np.array([data[n].stands for n in rows])
     sure, every = np.floor(marks), np.ones(len(rows))
     ways = ((marks, every), (sure, every), (sure, 1.0 * (marks != UNSURE)))
@@ -221,7 +219,7 @@ def calibrated(data: Sequence[Example]) -> dict[str, list[list[int]]]:
     return curves_of(data, left_out(data, blind(data)))
 
 
-TIERS = ((900, 0.90), (800, 0.80), (700, 0.70))
+TIERS = ((900, 0.92), (800, 0.80), (700, 0.70))
 
 
 def curves_of(data: Sequence[Example], sums: Sequence[tuple[int, int]]) -> dict[str, list[list[int]]]:
@@ -231,12 +229,14 @@ def curves_of(data: Sequence[Example], sums: Sequence[tuple[int, int]]) -> dict[
     single = [
         (two, one.stands)
         for one, (_, two) in zip(data, sums, strict=True)
-        if one.user and one.marked and not one.draft.setting.pair
+        if one.user and not one.draft.setting.pair
     ]
-    right, places = 0.0, {}
+    right, places, best = 0.0, dict[int, int](), (0.0, 0)
     for n, (score, good) in enumerate(sorted(single, reverse=True), 1):
         right += good
         places.update({tier: score for tier, precision in TIERS if n >= 20 and right >= precision * n})
+        best = max(best, (right / n, score)) if n >= 60 else best
+    places.setdefault(TIERS[0][0], best[1])  # with few chats: as sure as can be
     likely = min(places.values())
     ratio = TIERS[-1][0] / (MOST / (1 + math.exp(-likely / UNIT)))
     standing = [[x, round(chance[x] * ratio)] for x in grid if x < likely]

@@ -17,6 +17,7 @@ from infold.lines.line import (
     MOST,
     QUOTATION,
     STANDING,
+    SURE,
     Line,
     is_standing,
     line_tokens,
@@ -27,6 +28,7 @@ from infold.lines.line import (
 from infold.lines.rendering import block_tokens, heading_tokens, render
 from infold.quoting.choosing import choose, stems
 from infold.quoting.health import is_vital
+from infold.quoting.pasted import passing
 from infold.quoting.replacing import Effect, Index, effects
 from infold.quoting.saying import Said
 from infold.tokens import count, excerpt
@@ -137,6 +139,8 @@ def quotation(candidate: Candidate) -> Line:
     kind, standing = candidate.kind, candidate.standing
     if candidate.role == "user" and is_standing(kind, 0):
         standing = max(standing, STANDING)
+    if standing >= SURE and passing(candidate.words):
+        standing = SURE - 1
     return Line(
         "", section_of(kind), candidate.text, candidate.sources, kind=kind, quote=candidate.words,
         places=candidate.places, role=candidate.role, said_by=candidate.said_by, said_at=candidate.said_at, author=QUOTATION,

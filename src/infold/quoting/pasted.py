@@ -30,3 +30,16 @@ def in_quotes(text: str, start: int, end: int) -> bool:
 def _open(before: str) -> bool:
     """Whether a quotation is open at the end of a text."""
     return before.count('"') % 2 == 1 or sum(map(before.count, _OPENS)) > sum(map(before.count, _CLOSES))
+
+
+_PASSING = re.compile(
+    r"\b(?:right now|at the moment|just now|for now|this time|today|tonight|tomorrow|yesterday|no,? wait|(?:he|she|they) (?:said|asked|wrote|tried|rang)"
+    r"|says (?:it|that|he|she|they)|gerade|im moment|heute|morgen|gestern|en ce moment|aujourd['’]hui|demain|hier|ahora mismo|hoy|mañana|ayer"
+    r"|agora mesmo|hoje|amanhã|ontem)\b|今天|明天|昨天|刚才",
+    re.IGNORECASE,
+)
+
+
+def passing(text: str) -> bool:
+    """Whether a sentence speaks of the moment, or tells what somebody said: it may stand, but not for sure."""
+    return _PASSING.search(text) is not None
