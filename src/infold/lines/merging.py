@@ -40,6 +40,8 @@ if TYPE_CHECKING:
 
 LEAST = 70
 """Worth below which a sentence is hardly ever worth a line."""
+NAMED = 300
+"""Worth of a sentence whose kind outright words name, at least."""
 _RESERVE = 2
 _ANY = 10_000_000  # tokens: no cap
 
@@ -134,9 +136,11 @@ def rebuild(memory: Sequence[Line], leaves: Sequence[Line], policy: Policy, fold
 
 
 def quotation(candidate: Candidate) -> Line:
-    """A candidate as a line; its tokens are counted where it joins memory. What outright words say of its kind is as sure as a
-    score that says that it stands."""
-    kind, standing = candidate.kind, candidate.standing
+    """A candidate as a line; its tokens are counted where it joins memory. What outright words name is worth a place, and where
+    that is a kind that stands they are as sure as a score."""
+    kind, worth, standing = candidate.kind, candidate.worth, candidate.standing
+    if kind != "fact":
+        worth = max(worth, NAMED)
     if candidate.role == "user" and is_standing(kind, 0):
         standing = max(standing, STANDING)
     if standing >= SURE and passing(candidate.words):
@@ -144,7 +148,7 @@ def quotation(candidate: Candidate) -> Line:
     return Line(
         "", section_of(kind), candidate.text, candidate.sources, kind=kind, quote=candidate.words,
         places=candidate.places, role=candidate.role, said_by=candidate.said_by, said_at=candidate.said_at, author=QUOTATION,
-        worth=candidate.worth, standing=standing,
+        worth=worth, standing=standing,
     )  # fmt: skip
 
 
