@@ -329,6 +329,7 @@ class _Meeting:
             self._repeat(same, line)
             return
         worth, standing, said = line.worth, line.standing, said_of(line)
+        worthy = worthy or line.kind != "fact"
         for at, effect in effects(said, self.index):
             old = draft.lines[self.at[at]]
             if effect is Effect.CONFLICTS:
