@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib
 import json
 import os
+import re
 import signal
 import sys
 import tempfile
@@ -16,7 +17,7 @@ import traceback
 from collections.abc import Callable
 from typing import Any
 
-from infold import Memory, Message, failpoints, summarize_memory
+from infold import Memory, Message, failpoints
 from infold.messages import parse
 
 from .conftest import START, assistant, call, result, user, words
@@ -55,7 +56,10 @@ class Numbered:
 
 
 def model(summary: str, messages: list[Message]) -> str:
-    return f"{summarize_memory(summary, messages)}\n- User plans trips, rooms and flights"
+    """The newest flights, in words of its own."""
+    flights = re.findall(r"LH\d+", "\n".join([summary, *(message.text for message in messages)]))
+    lines = [f"- User prefers flight {flight}" for flight in dict.fromkeys(flights[-8:])]
+    return "\n".join([*lines, "- User plans trips, rooms and flights"])
 
 
 def write(

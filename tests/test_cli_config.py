@@ -186,7 +186,7 @@ def test_E6_a_new_chat_is_made_as_the_settings_say(
 
 def told(number: int) -> list[dict[str, Any]]:
     """A turn with something to remember."""
-    return [user(f"I prefer seat {number} and I moved to town {number}. {words(40)}"), assistant("Noted.")]
+    return [user(f"I prefer seat {number} and I moved to town {number}! {words(40)}"), assistant("Noted.")]
 
 
 def asked_models(run: Run) -> list[str]:

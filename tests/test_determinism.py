@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -12,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from infold import Memory, Message, summarize_memory
+from infold import Memory, Message
 from infold.presets import PRESETS
 
 from . import rawsql
@@ -29,7 +30,9 @@ def flaky(summary: str, messages: list[Message]) -> str:
     digest = hashlib.sha256("".join(m.id for m in messages).encode()).digest()
     if digest[0] % 3 == 1:
         raise RuntimeError("the model is down")
-    return f"{summarize_memory(summary, messages)}\n- User plans trips and rooms"
+    hotels = re.findall(r"\bH\d+7\b", "\n".join([summary, *(message.text for message in messages)]))
+    lines = [f"- User prefers hotel {hotel}" for hotel in dict.fromkeys(hotels[-8:])]
+    return "\n".join([*lines, "- User plans trips and rooms"])
 
 
 def script() -> list[dict[str, Any]]:

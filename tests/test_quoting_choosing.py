@@ -12,7 +12,7 @@ from infold.quoting.choosing import choose, rank, stems
 
 
 def line(text: str, worth: int = 500, standing: int = 500, seq: int = 1, start: int = 0) -> Candidate:
-    return Candidate(text, (Place(seq, start, start + len(text)),), "user", "user", 0, "fact", worth, standing)
+    return Candidate(text, (Place(seq, start, start + len(text)),), "user", "user", 0, worth, standing)
 
 
 def texts(lines: list[Candidate], cap: int, shown: frozenset[str] = frozenset()) -> list[str]:

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from infold.quoting.candidate import Candidate
 
 
-LEAST = 70
+LEAST = 40
 """Worth below which a sentence is hardly ever worth a line."""
 NAMED = 300
 """Worth of a sentence whose kind outright words name, at least."""
