@@ -183,14 +183,15 @@ def texts(data: Data, name: str, upto: int, policy: str, folder: Path) -> dict[s
     """What is known of a chat: its summary, contexts of it, and what plain baselines say in as many tokens."""
     messages = data.messages(name, upto)
     found: dict[str, str] = {}
-    configs: tuple[dict[str, Any] | None, ...] = (CAPS.get(policy, {"summary_cap": 510}), None)
-    for config in configs:
-        with Memory(url(folder / f"{abs(hash((name, bool(config))))}.db")) as memory:
+    more = {f"lines of {cap}": {**CAPS["default"], "summary_cap": cap} for cap in (1000, 1500) if policy == "default"}
+    configs: dict[str, dict[str, Any] | None] = {SUMMARY: CAPS.get(policy, {"summary_cap": 510}), **more, "": None}
+    for what, config in configs.items():
+        with Memory(url(Path(tempfile.mkdtemp(dir=folder)) / "chat.db")) as memory:
             chat = memory.chat(
                 "c",
                 user="u",
                 context_window=8192,
-                **({"config": preset(policy, **config)} if config else {"preset": policy}),
+                config=preset(policy, **(config or {})),
             )
             for message in messages:
                 one = dict(message)
@@ -205,7 +206,7 @@ def texts(data: Data, name: str, upto: int, policy: str, folder: Path) -> dict[s
                     for budget in (1000, 3000):
                         found[f"context of {budget}, {state}"] = shown(chat.context(max_tokens=budget), messages)
             if config is not None:
-                found[SUMMARY] = chat.summary
+                found[what] = chat.summary
     found["density, of the summary's size"] = dense(messages, max(200, count(found[SUMMARY])))
     for budget in (1000, 3000):
         found[f"newest {budget}"] = newest(messages, budget)[0]

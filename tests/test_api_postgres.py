@@ -88,7 +88,7 @@ def test_F9_what_comes_too_late_is_done_once_and_its_answer_kept(
     left: list[str | None],
 ) -> None:  # fmt: skip
     """The client is told that it may still be done, and asks again: while it goes on, and after it."""
-    patience = {"api_timeout": 1.0, "work_timeout": 1.0}
+    patience: dict[str, Any] = {"api_timeout": 1.0, "work_timeout": 1.0}
     with start_server(tmp_path, database=postgres_url, **patience) as running, running.client() as api:
         assert api.post("/v1/chats/old/messages", json=user("hello")).status_code == 201
 

@@ -215,7 +215,7 @@ def test_where_the_server_holds_the_key(key: tuple[Path, str]) -> None:
 
 def test_F9_a_key_goes_to_its_own_provider_only(tmp_path: Path) -> None:
     with Provider() as other:
-        apart = {"upstream_key": "sk-openai", "anthropic_upstream": other.url}
+        apart: dict[str, Any] = {"upstream_key": "sk-openai", "anthropic_upstream": other.url}
         for key in ("sk-anthropic", None):
             with start_proxied(tmp_path, anthropic_upstream_key=key, **apart) as proxied:
                 given = {"anthropic_version": "2023-06-01", "authorization": "", "x_api_key": "sk-of-the-client"}

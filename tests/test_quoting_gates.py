@@ -16,7 +16,7 @@ GATED = {
     **{f"_TAKEN {at}": gate for at, (_, gate) in enumerate(saying._TAKEN)},
     **{f"_LIFE {name}": gate for name, gate in saying._LIFE},
 }
-PATTERNS = " ".join(gate.search.__self__.pattern for gate in GATED.values())
+PATTERNS = " ".join(gate.search.__self__.pattern for gate in GATED.values())  # type: ignore[attr-defined]
 WORDS = sorted({*re.findall(r"[^\W\d_]{2,}(?:'[a-z]+)?", PATTERNS), *"i a 5 700 3 , . ? 改5".split()})
 
 

@@ -139,7 +139,10 @@ def test_A8_long_sentences_are_cut_with_an_ellipsis() -> None:
     assert all(len(one.text) <= LONGEST + 3 for one in found)
 
 
-@pytest.mark.parametrize("text", ["thank you so much!!", "ok", "Great!", "Sorry.", "One more thing:", "haha yes", "I appreciate your help.", "10"])
+@pytest.mark.parametrize(
+    "text",
+    ["thank you so much!!", "ok", "Great!", "Sorry.", "One more thing:", "haha yes", "I appreciate your help.", "10"],
+)
 def test_A8_courtesy_is_no_line(text: str) -> None:
     assert lines(say(text)) == []
 

@@ -356,7 +356,11 @@ def test_a_collector_gets_the_span_of_a_fold(tmp_path: Path, upstream: Upstream)
 
     log = tmp_path / "spans"
     with receiver(log) as port:
-        settings = {"traces": f"http://127.0.0.1:{port}", "model": [f"{upstream.url}#gpt-test"], "preset": "rolling"}
+        settings: dict[str, Any] = {
+            "traces": f"http://127.0.0.1:{port}",
+            "model": [f"{upstream.url}#gpt-test"],
+            "preset": "rolling",
+        }
         with start_server(tmp_path, **settings) as running, running.client() as api:
             for number in range(8):
                 said = [{"role": "user", "content": f"My gate is B{number}."}, assistant(f"Gate B{number}, noted.")]

@@ -227,9 +227,7 @@ def curves_of(data: Sequence[Example], sums: Sequence[tuple[int, int]]) -> dict[
     grid = range(-7 * UNIT, 7 * UNIT + 1, UNIT // 4)
     chance = {x: MOST / (1 + math.exp(-x / UNIT)) for x in grid}
     single = [
-        (two, one.stands)
-        for one, (_, two) in zip(data, sums, strict=True)
-        if one.user and not one.draft.setting.pair
+        (two, one.stands) for one, (_, two) in zip(data, sums, strict=True) if one.user and not one.draft.setting.pair
     ]
     right, places, best = 0.0, dict[int, int](), (0.0, 0)
     for n, (score, good) in enumerate(sorted(single, reverse=True), 1):

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 from infold.folding.likeness import words
 from infold.lines.kinds import PINNED
@@ -18,7 +19,7 @@ from infold.quoting.history import read_all
 _MOST_SOURCES = 3
 
 
-def summarize_memory(current_memory_summary: str, messages_to_summarize: Sequence[Message]) -> str:
+def summarize_memory(current_memory_summary: str, messages_to_summarize: Sequence[Message | Mapping[str, Any]]) -> str:
     """Rewrite a memory summary so that it covers some messages, without a model.
 
     The result is the whole new summary: headings and bullets, deduplicated, the latest explicit decision winning. Prose is kept
