@@ -96,7 +96,7 @@ def test_A7_name_and_signature() -> None:
     found = summarize_memory(current_memory_summary="", messages_to_summarize=said("My name is Ada Brandt."))
     assert found == "## Facts / Constraints (quoted)\n- My name is Ada Brandt."
     assert summarize_memory("", []) == ""
-    assert summarize_memory("", [user("My name is Ada Brandt.")]) == found  # type: ignore[list-item]
+    assert summarize_memory("", [user("My name is Ada Brandt.")]) == found
 
 
 def test_A7_rewrites_whole_and_never_appends() -> None:

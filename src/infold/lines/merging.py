@@ -40,6 +40,8 @@ if TYPE_CHECKING:
 
 LEAST = 40
 """Worth below which a sentence is hardly ever worth a line."""
+TELLING, _ENOUGH = 250, 10
+"""Where a layer has so many lines of this worth, it takes no others."""
 NAMED = 300
 """Worth of a sentence whose kind outright words name, at least."""
 _RESERVE = 2
@@ -277,6 +279,8 @@ def _best(group: Sequence[Line], cap: int) -> set[str]:
     while written and _shown_tokens(group, written) > cap:
         written.pop()
     quoted = [line for line in group if line.quoted]
+    telling = [line for line in quoted if line.worth >= TELLING or line.standing >= STANDING]
+    quoted = telling if len(telling) >= _ENOUGH else quoted  # a short memory takes what there is
     headings = {line.section for line in quoted}
     room = cap - block_tokens(written) - sum(heading_tokens(section, True) for section in headings)
     first = [line for line in quoted if line.own and is_vital(line.text)]
