@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 
 from infold.marks import GONE
@@ -184,9 +184,9 @@ def _cut(text: str, one: Sentence) -> Iterator[tuple[Sentence, bool, bool]]:
         if at < _EARLIEST:
             at = window.rfind(" ", _EARLIEST)
         end = start + (at if at >= _EARLIEST else LONGEST)
-        yield replace(one, start=start, end=len(text[:end].rstrip())), start > one.start, True
+        yield one._replace(start=start, end=len(text[:end].rstrip())), start > one.start, True
         start = end + len(text[end : one.end]) - len(text[end : one.end].lstrip())
-    yield replace(one, start=start), start > one.start, False
+    yield one if start == one.start else one._replace(start=start), start > one.start, False
 
 
 def _speaker(message: Message, before: Sequence[Message]) -> str:

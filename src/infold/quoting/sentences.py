@@ -9,7 +9,8 @@ import re
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass
+from functools import lru_cache
+from typing import NamedTuple
 
 from infold.marks import without_own
 
@@ -19,6 +20,7 @@ MOST_LINES = 400
 MOST_SENTENCES = 60
 _LONGEST_LINE = 6000
 _LONGEST_HEADING = 70
+_KEPT = 20_000  # characters of a message whose sentences are kept for a while
 _WRAPPED = 60  # a line this long without an end goes on in the next one
 
 _FENCE = re.compile(r"\s{0,3}(```|~~~)")
@@ -30,13 +32,16 @@ _LOG = re.compile(
 )
 _CODE = re.compile(
     r"\s*(?:def |class |import |from \S+ import|return\b|function\b|const |let |var |public |private |#include|SELECT |INSERT |UPDATE "
-    r"|CREATE |<\/?[a-zA-Z][^>]*>\s*$|[}\])]+[;,]?\s*$|@\w+(?:\(|$)|//|/\*|if \(|for \(|while \()|.*(?:[;{]|=>|\):)\s*$|\s*[\w.\[\]\"']+ ?[:+-]?= ?\S+$"
+    r"|CREATE |<\/?[a-zA-Z][^>]*>\s*$|[}\])]+[;,]?\s*$|@\w+(?:\(|$)|//|/\*|if \(|for \(|while \()"
 )
+_CODE_ENDS = (";", "{", "=>", "):")
+_ASSIGNED = re.compile(r"\s*[\w.\[\]\"']+ ?[:+-]?= ?\S+$")
 _RULE = re.compile(r"\s*(?:[-=*_~]\s*){3,}$")
 _LABEL = re.compile(r"[^.!?。！？]{2,70}[:：]\s*$")
-# The end of a sentence: marks, then quotes and brackets that close it.
+# The end of a sentence: marks, then quotes and brackets that close it. The first mark is looked for, then what it is.
 _END = re.compile(
-    r"(?<![.!?…])(?:[.!?…]++[\"'”’»)\]*_]*+(?=\s)|[。！？；]+[”’」』）\"]*|[!?]++[\"'”’»)\]]*+(?=[\u3400-\u9fff]))"
+    r"[.!?…。！？；](?<![.!?…].)(?:(?<![。！？；])[.!?…]*+[\"'”’»)\]*_]*+(?=\s)|(?<=[。！？；])[。！？；]*[”’」』）\"]*"
+    r"|(?<=[!?])[!?]*+[\"'”’»)\]]*+(?=[\u3400-\u9fff]))"
 )
 _BEFORE = re.compile(r"[^\s(\[\"'“„«]{1,12}$")
 _SHORT = frozenset(
@@ -49,8 +54,7 @@ _MONTH = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Sentence:
+class Sentence(NamedTuple):
     """One sentence, and the heading of the list it is an item of."""
 
     start: int
@@ -66,8 +70,17 @@ def sentences(text: str) -> list[tuple[int, int]]:
     return [(one.start, one.end) for one in split(text)]
 
 
-def split(text: str) -> list[Sentence]:
-    """The sentences worth reading, in order."""
+def split(text: str) -> tuple[Sentence, ...]:
+    """The sentences worth reading, in order. A message's are asked for again: by the message after it, and for entities."""
+    return _split(text) if len(text) <= _KEPT else tuple(_found(text))
+
+
+@lru_cache(maxsize=64)
+def _split(text: str) -> tuple[Sentence, ...]:
+    return tuple(_found(text))
+
+
+def _found(text: str) -> list[Sentence]:
     found: list[Sentence] = []
     heading: tuple[int, int] | None = None
     for number, (start, end) in enumerate(_paragraphs(text)):
@@ -76,13 +89,13 @@ def split(text: str) -> list[Sentence]:
             heading = _within(text, start + title.end(), end)
             continue
         mark = _ITEM.match(line)
-        if mark is None and not text[start:end].strip():
+        if mark is None and not line.strip():
             continue
         if mark is None:
             heading = None
         for at, (first, last) in enumerate(_split_line(text, start + (mark.end() if mark else 0), end)):
             found.append(Sentence(first, last, heading if mark and at == 0 else None, mark is not None, number))
-        if mark is None and found and _LABEL.match(line) and end - start <= _LONGEST_HEADING:
+        if mark is None and found and end - start <= _LONGEST_HEADING and _LABEL.match(line):
             heading = (found[-1].start, found[-1].end)
     return found[:MOST_SENTENCES]
 
@@ -177,6 +190,8 @@ def _left_out(line: str) -> int:
         return 2 if bare else 0
     if _LOG.match(line):
         return 2
+    if line.rstrip().endswith(_CODE_ENDS) or ("=" in line and _ASSIGNED.match(line)):
+        return 1
     return 1 if _CODE.match(line) else 0
 
 
@@ -196,6 +211,8 @@ def _split_line(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
 
 def _ends(text: str, start: int, dot: int, stop: int, end: int) -> bool:
     """Whether a full stop ends a sentence, and no abbreviation or ordinal."""
+    if dot - start >= 6 and text[dot - 6 : dot].isalpha():
+        return True  # too long a word
     before = _BEFORE.search(text, max(start, dot - 12), dot)
     word = before.group().lower() if before else ""
     if text[dot : dot + 2] == ".." or len(word) > 5:
