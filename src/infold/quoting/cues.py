@@ -107,20 +107,13 @@ def _tables() -> tuple[dict[str, tuple[str, ...]], dict[str, tuple[str, ...]], r
 
 
 WORDS, PAIRS, SIGNS = _tables()
+_PAIRED = frozenset(PAIRS)
 
 
-def classes(words: list[str], text: str) -> list[str]:
-    """The classes a sentence's words belong to, each once, in order of appearance."""
-    found: dict[str, None] = {}
-    before = ""
-    for word in words:
-        for name in WORDS.get(word, ()):
-            found[name] = None
-        for name in PAIRS.get(f"{before} {word}", ()):
-            found[f"{name}2"] = None
-        before = word
-    if CJK.search(text):
-        for sign in SIGNS.findall(text):
-            for name in WORDS[sign]:
-                found[name] = None
-    return list(found)
+def classes(words: list[str], doubles: list[str], signs: str = "") -> list[str]:
+    """The classes that words, neighbouring words and a text in Chinese signs belong to, each once."""
+    found = [name for names in map(WORDS.get, words) if names for name in names]
+    if not _PAIRED.isdisjoint(doubles):
+        found += [f"{name}2" for double in doubles for name in PAIRS.get(double, ())]
+    found += [name for sign in SIGNS.findall(signs) for name in WORDS[sign]]
+    return list(dict.fromkeys(found))

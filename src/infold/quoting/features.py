@@ -1,135 +1,206 @@
-"""What a sentence shows: its words, their classes, its form, its place and its neighbours. Pure."""
+"""What a sentence shows: its words, their classes, its form, its place and its neighbours. Pure.
+
+`seen` and `joined` read a sentence and a pair of them; `features` names all that is true of one where it stands.
+"""
 
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
 
 from infold.quoting.cues import WORD, classes
 
+MOST_WORDS = 60
+MOST_LETTERS = 300
 _CJK = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]+")
 _DIGITS = re.compile(r"\d+")
 _CODE = re.compile(r"\b(?=\w*\d)(?=\w*[A-Z])[A-Z0-9]{2,}(?:-[A-Z0-9]+)*\b|#\d+")
 _MONEY = re.compile(r"[€$£¥]|\b(?:EUR|USD|GBP|CHF|R\$)\b|[元块]")
 _CLOCK = re.compile(r"\b\d{1,2}(?:[:.h]\d\d|\s?(?:am|pm|Uhr|h)\b)|\d点")
 _UNIT = re.compile(r"\d\s?(?:kg|km|cm|mm|m²|qm|ml|mg|g|l|m|%|GB|MB|min|weeks?|days?|hours?|people|nights?)\b")
+_INSIDE = re.compile(r"[./@]\w")
 _FILE = re.compile(
     r"[\w-]+\.(?:py|md|csv|pdf|json|toml|yml|yaml|ts|js|tsx|sql|txt|xlsx|docx|png|jpg|sh)\b|\w+/\w+/|https?://|\w@\w"
 )
-_CAPITAL = re.compile(r"(?<=[^\s.!?:–\-\"'(*])\s+[A-ZÀ-Þ][\w'-]+")
+_CAPITAL = re.compile(r"\s(?<=[^\s.!?:–\-\"'(*].)\s*[A-ZÀ-Þ][\w'-]+", re.DOTALL)
 _ASKS = re.compile(r"[?？]\W*$")
-_INSIDE = re.compile(r"[./@]\w")
-_CLAUSE = re.compile(r"[,;:，；：、–—(]")
+_CLAUSES = ",;:(，；：、–—"
+ASKS, ITEM, HEADING, PAIR, ANSWER, FIRST, LAST = (f"{name}:1" for name in ("asks", "item", "heading", "pair", "qa", "first", "last"))
+_COINS = ("EUR", "USD", "GBP", "CHF", "€", "£", "¥", "元", "块")
 
 
-@dataclass(frozen=True, slots=True)
+def _bins(name: str, *bounds: int) -> tuple[tuple[int, ...], tuple[str, ...]]:
+    """Bounds, and the mark of what lies between two of them."""
+    return bounds, tuple(f"{name}:{at}" for at in range(len(bounds) + 1))
+
+
+_LEN = _bins("len", 3, 5, 8, 12, 16, 22, 30, 45)
+_DIG, _CAP, _PARTS = (_bins(name, 1, 2, 3, 5) for name in ("dig", "cap", "clauses"))
+_OF = _bins("of", 2, 3, 5, 8, 14)
+_MSG = _bins("msg", 60, 140, 300, 700, 1500)
+
+
+def _bin(bins: tuple[tuple[int, ...], tuple[str, ...]], value: int) -> str:
+    return bins[1][bisect_right(bins[0], value)]
+
+
+@dataclass(slots=True)
 class Seen:
-    """One sentence's own words, in the forms that its neighbours need too."""
+    """What one sentence shows by itself. Nothing changes it."""
 
     text: str
-    words: tuple[str, ...]
-    cues: tuple[str, ...]
+    plain: str
+    """Its beginning in small letters, every figure a nought."""
+    words: list[str]
+    doubles: list[str]
+    """Words that stand beside each other, two by two."""
+    runs: list[str]
+    """Runs of four characters of `plain`."""
+    cues: list[str]
+    """Classes that its words belong to, each once."""
+    signs: list[str]
+    """Chinese or Japanese signs that stand beside each other, two by two."""
+    cjk: int
+    """How many of them there are."""
+    digits: int
+    """How many figures there are."""
+    marks: list[str]
+    """Of its form: "dig:2", "asks:1"."""
     asks: bool
-    plain: bool
-    """No sign in it that a path, link or address has."""
+
+    @property
+    def figures(self) -> bool:
+        """Whether there is any figure, raised ones too."""
+        return self.digits > 0 or (not self.text.isascii() and any(map(str.isdigit, self.text)))
 
 
-NOTHING = Seen("", (), (), False, True)
+NOTHING = Seen("", "", [], [], [], [], [], 0, 0, [], False)
 
 
-@lru_cache(maxsize=512)
+@lru_cache(maxsize=128)
 def seen(text: str) -> Seen:
-    """The words of a sentence and what they belong to."""
-    words = WORD.findall(text.lower().replace("’", "'"))
+    """What a sentence shows."""
+    low = text.lower()
+    plain, digits = _DIGITS.subn("0", " ".join(low[:MOST_LETTERS].split()))
+    if len(low) > MOST_LETTERS:
+        digits = len(_DIGITS.findall(text))
+    words = WORD.findall(low.replace("’", "'"))
+    doubles = [f"{a} {b}" for a, b in pairwise(words)]
+    cjk = [] if text.isascii() else _CJK.findall(text)
+    signs = [run[n : n + 2] for run in cjk for n in range(min(len(run) - 1, 60))]
+    cues = classes(words, doubles, text if cjk else "")
+    cjk_size = sum(map(len, cjk))
+    marks = _form(text, low, digits, cjk_size * 2 // 3 if cjk else len(words))
+    return Seen(text, plain, words, doubles, _runs(plain), cues, signs, cjk_size, digits, marks, ASKS in marks)
+
+
+def joined(one: Seen, two: Seen, text: str) -> Seen:
+    """`seen(text)` for a text of two sentences: what each of them shows, and what their seam adds."""
+    low = text.lower()
+    seam = [f"{one.words[-1]} {two.words[0]}"] if one.words and two.words else []
+    if text != f"{one.text} {two.text}" or one.cjk or two.cjk or len(low) > MOST_LETTERS or classes([""], seam):
+        return seen(text)
+    words = one.words + two.words
+    digits = one.digits + two.digits
+    marks = _form(text, low, digits, len(words))
     return Seen(
-        text, tuple(words), tuple(classes(words, text)), _ASKS.search(text) is not None, not _INSIDE.search(text)
+        text,
+        f"{one.plain} {two.plain}",
+        words,
+        one.doubles + seam + two.doubles,
+        one.runs + _runs(f"{one.plain[-3:]} {two.plain[:3]}") + two.runs,
+        list(dict.fromkeys(one.cues + two.cues)),
+        [],
+        0,
+        digits,
+        marks,
+        ASKS in marks,
     )
 
 
-@dataclass(frozen=True, slots=True)
+def _runs(plain: str) -> list[str]:
+    return [plain[n : n + 4] for n in range(len(plain) - 3)]
+
+
+def _form(text: str, low: str, digits: int, size: int) -> list[str]:
+    """The marks of a sentence's form. A pattern is tried only where a sign stands that it needs."""
+    found = [_bin(_LEN, size)]
+    wide = not text.isascii()
+    capitals = text != low
+    if digits:
+        found.append(_bin(_DIG, digits))
+    if (text[1:] != low[1:] or (wide and "×" in text)) and (n := len(_CAPITAL.findall(text))):
+        found.append(_bin(_CAP, n))
+    if digits and (capitals or "#" in text) and _CODE.search(text):
+        found.append("code:1")
+    if "$" in text or ((wide or capitals) and any(map(text.__contains__, _COINS)) and _MONEY.search(text)):
+        found.append("money:1")
+    if digits and _CLOCK.search(text):
+        found.append("clock:1")
+    if digits and _UNIT.search(text):
+        found.append("unit:1")
+    if ("/" in text or "@" in text or "." in text[:-1]) and _INSIDE.search(text) and _FILE.search(text):
+        found.append("file:1")
+    if ("?" in text or "？" in text) and _ASKS.search(text):
+        found.append(ASKS)
+    if text.endswith(("!", "！")):
+        found.append("excl:1")
+    if text.endswith((":", "：")):
+        found.append("label:1")
+    if clauses := sum(map(text.count, _CLAUSES if wide else _CLAUSES[:4])):
+        found.append(_bin(_PARTS, clauses))
+    if text[:1].islower():
+        found.append("lower:1")
+    if "**" in text:
+        found.append("bold:1")
+    if '"' in text or (wide and ("“" in text or "「" in text)):
+        found.append("quote:1")
+    if "`" in text:
+        found.append("tick:1")
+    return found
+
+
+@dataclass(slots=True)
 class Setting:
     """Where a sentence stands."""
 
     role: str
-    named: bool = False
-    at: int = 0
-    """Which of the message's sentences it is."""
-    of: int = 1
-    length: int = 0
-    """Of the message, in characters."""
-    item: bool = False
-    heading: bool = False
-    pair: bool = False
-    answers: bool = False
-    """Text is a question and its answer."""
-    before: Seen = NOTHING
-    after: Seen = NOTHING
-    reply_to: Seen = NOTHING
-    """Last sentence of the message before."""
-    reply_role: str = ""
+    named: bool
+    marks: list[str]
+    """Of its place: "first:1", "item:1"."""
+    before: Seen
+    after: Seen
+    reply: str
+    """By whom the message before is, by whom this one is, and whether that ends with a question: "au1"."""
+    answers: Sequence[str]
+    """Classes of words of the question that it may answer."""
+
+    @property
+    def pair(self) -> bool:
+        """Whether these are two sentences."""
+        return PAIR in self.marks
 
 
-def _bin(value: int, *bounds: int) -> int:
-    for at, bound in enumerate(bounds):
-        if value < bound:
-            return at
-    return len(bounds)
+def size_of(sentences: int, length: int) -> list[str]:
+    """The marks of a message of so many sentences and characters."""
+    return [mark for mark in (_bin(_OF, sentences), _bin(_MSG, length)) if not mark.endswith(":0")]
 
 
 def features(one: Seen, place: Setting) -> list[str]:
     """Everything that is true of a sentence, by name."""
-    text, words = one.text, one.words
     role = place.role[0]
     found = [f"r:{role}", f"n:{place.named}"]
-    # Its form.
-    signs = sum(map(len, _CJK.findall(text)))
-    size = len(words) if not signs else signs * 2 // 3
-    long = _bin(size, 3, 5, 8, 12, 16, 22, 30, 45)
-    found += (f"len:{long}", f"len:{long}{role}")
-    digits = len(_DIGITS.findall(text))
-    capitals = len(_CAPITAL.findall(text))
-    marks = [
-        ("dig", _bin(digits, 1, 2, 3, 5)),
-        ("cap", _bin(capitals, 1, 2, 3, 5)),
-        ("code", digits and _CODE.search(text) is not None),
-        ("money", _MONEY.search(text) is not None),
-        ("clock", digits and _CLOCK.search(text) is not None),
-        ("unit", digits and _UNIT.search(text) is not None),
-        ("file", not one.plain and _FILE.search(text) is not None),
-        ("asks", one.asks),
-        ("excl", text.endswith(("!", "！"))),
-        ("label", text.endswith((":", "："))),
-        ("clauses", _bin(len(_CLAUSE.findall(text)), 1, 2, 3, 5)),
-        ("lower", text[:1].islower()),
-        ("bold", "**" in text),
-        ("quote", '"' in text or "“" in text or "「" in text),
-        ("tick", "`" in text),
-        ("item", place.item),
-        ("heading", place.heading),
-        ("pair", place.pair),
-        ("qa", place.answers),
-        ("first", place.at == 0),
-        ("last", place.at == place.of - 1),
-        ("of", _bin(place.of, 2, 3, 5, 8, 14)),
-        ("msg", _bin(place.length, 60, 140, 300, 700, 1500)),
-    ]
-    for name, value in marks:
-        if value:
-            mark = f"{name}:{int(value)}"
-            found += (mark, mark + role)
-    # Classes of words, alone and with what stands beside them.
-    for cue in one.cues:
-        found += (f"k:{cue}", f"k:{cue}{role}")
-    # The words themselves.
-    found += [f"w:{word}" for word in words[:60]]
-    found += [f"b:{a} {b}" for a, b in pairwise(words[:60])]
-    found.append(f"s:{role}{' '.join(words[:2])}")
-    plain = _DIGITS.sub("0", " ".join(text.lower()[:300].split()))
-    found += [f"h:{plain[n : n + 4]}" for n in range(len(plain) - 3)]
-    for run in _CJK.findall(text):
-        found += [f"c:{run[n : n + 2]}" for n in range(min(len(run) - 1, 60))]
+    for name in (*one.marks, *place.marks, *(f"k:{cue}" for cue in one.cues)):
+        found += (name, name + role)
+    found += [f"w:{word}" for word in one.words[:MOST_WORDS]]
+    found += [f"b:{double}" for double in one.doubles[: MOST_WORDS - 1]]
+    found.append(f"s:{role}{' '.join(one.words[:2])}")
+    found += [f"h:{run}" for run in one.runs]
+    found += [f"c:{two}" for two in one.signs]
     # Neighbours.
     found += [f"<:{cue}" for cue in place.before.cues]
     found += [f">:{cue}" for cue in place.after.cues]
@@ -137,8 +208,6 @@ def features(one: Seen, place: Setting) -> list[str]:
         found.append("<asks")
     if place.after.asks:
         found.append(">asks")
-    reply = place.reply_role[:1]
-    found.append(f"re:{reply}{role}{int(place.reply_to.asks)}")
-    if place.reply_to.asks and place.at == 0:
-        found += [f"re:{cue}{role}" for cue in place.reply_to.cues]
+    found.append(f"re:{place.reply}")
+    found += [f"re:{cue}{role}" for cue in place.answers]
     return list(dict.fromkeys(found))
