@@ -1,6 +1,6 @@
 """What a sentence shows: its words, their classes, its form, its place and its neighbours. Pure.
 
-`seen` and `joined` read a sentence and a pair of them; `features` names all that is true of one where it stands.
+`seen` reads a sentence, `features` names all that is true of one where it stands.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _CJK = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]+")
 _DIGITS = re.compile(r"\d+")
 _CODE = re.compile(r"\b(?=\w*\d)(?=\w*[A-Z])[A-Z0-9]{2,}(?:-[A-Z0-9]+)*\b|#\d+")
 _MONEY = re.compile(r"[€$£¥]|\b(?:EUR|USD|GBP|CHF|R\$)\b|[元块]")
-_CLOCK = re.compile(r"\b\d{1,2}(?:[:.h]\d\d|\s?(?:am|pm|Uhr|h)\b)|\d点")
+_CLOCK = re.compile(r"\d(?:点|(?:(?<=\b\d)|(?<=\b\d\d))(?:[:.h]\d\d|\s?(?:am|pm|Uhr|h)\b))")
 _UNIT = re.compile(r"\d\s?(?:kg|km|cm|mm|m²|qm|ml|mg|g|l|m|%|GB|MB|min|weeks?|days?|hours?|people|nights?)\b")
 _INSIDE = re.compile(r"[./@]\w")
 _FILE = re.compile(
@@ -29,7 +29,7 @@ _FILE = re.compile(
 _CAPITAL = re.compile(r"\s(?<=[^\s.!?:–\-\"'(*].)\s*[A-ZÀ-Þ][\w'-]+", re.DOTALL)
 _ASKS = re.compile(r"[?？]\W*$")
 _CLAUSES = ",;:(，；：、–—"
-ASKS, ITEM, HEADING, PAIR, ANSWER, FIRST, LAST = (f"{name}:1" for name in ("asks", "item", "heading", "pair", "qa", "first", "last"))
+ASKS, LOWER, ITEM, HEADING, PAIR, ANSWER, FIRST, LAST = (f"{name}:1" for name in ("asks", "lower", "item", "heading", "pair", "qa", "first", "last"))
 _COINS = ("EUR", "USD", "GBP", "CHF", "€", "£", "¥", "元", "块")
 
 
@@ -48,7 +48,7 @@ def _bin(bins: tuple[tuple[int, ...], tuple[str, ...]], value: int) -> str:
     return bins[1][bisect_right(bins[0], value)]
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Seen:
     """What one sentence shows by itself. Nothing changes it."""
 
@@ -58,110 +58,142 @@ class Seen:
     words: list[str]
     doubles: list[str]
     """Words that stand beside each other, two by two."""
-    runs: list[str]
-    """Runs of four characters of `plain`."""
     cues: list[str]
     """Classes that its words belong to, each once."""
-    signs: list[str]
-    """Chinese or Japanese signs that stand beside each other, two by two."""
-    cjk: int
-    """How many of them there are."""
+    cjk: list[str]
+    """Stretches of Chinese or Japanese signs."""
     digits: int
-    """How many figures there are."""
-    marks: list[str]
-    """Of its form: "dig:2", "asks:1"."""
-    asks: bool
+    """How many figures there are; so for the next two."""
+    capitals: int
+    clauses: int
+    inside: list[str]
+    """Marks of what stands somewhere in it: "file:1"."""
+    ends: list[str]
+    """Marks of how it ends and begins: "asks:1"."""
+
+    @property
+    def asks(self) -> bool:
+        """Whether it is a question."""
+        return ASKS in self.ends
 
     @property
     def figures(self) -> bool:
         """Whether there is any figure, raised ones too."""
         return self.digits > 0 or (not self.text.isascii() and any(map(str.isdigit, self.text)))
 
+    @property
+    def size(self) -> int:
+        """Its length in words."""
+        return sum(map(len, self.cjk)) * 2 // 3 if self.cjk else len(self.words)
 
-NOTHING = Seen("", "", [], [], [], [], [], 0, 0, [], False)
+    @property
+    def marks(self) -> list[str]:
+        """All marks of its form."""
+        return [*counted(self.size, self.digits, self.capitals, self.clauses), *self.inside, *self.ends]
+
+    @property
+    def signs(self) -> list[str]:
+        """Chinese or Japanese signs that stand beside each other, two by two."""
+        return [run[n : n + 2] for run in self.cjk for n in range(min(len(run) - 1, 60))]
+
+
+NOTHING = Seen("", "", [], [], [], [], 0, 0, 0, [], [])
 
 
 @lru_cache(maxsize=128)
 def seen(text: str) -> Seen:
-    """What a sentence shows."""
+    """What a sentence shows. A pattern is tried only where a sign stands that it needs."""
     low = text.lower()
+    wide = not text.isascii()
     plain, digits = _DIGITS.subn("0", " ".join(low[:MOST_LETTERS].split()))
     if len(low) > MOST_LETTERS:
         digits = len(_DIGITS.findall(text))
-    words = WORD.findall(low.replace("’", "'"))
+    words = WORD.findall(low.replace("’", "'") if wide else low)
     doubles = [f"{a} {b}" for a, b in pairwise(words)]
-    cjk = [] if text.isascii() else _CJK.findall(text)
-    signs = [run[n : n + 2] for run in cjk for n in range(min(len(run) - 1, 60))]
-    cues = classes(words, doubles, text if cjk else "")
-    cjk_size = sum(map(len, cjk))
-    marks = _form(text, low, digits, cjk_size * 2 // 3 if cjk else len(words))
-    return Seen(text, plain, words, doubles, _runs(plain), cues, signs, cjk_size, digits, marks, ASKS in marks)
-
-
-def joined(one: Seen, two: Seen, text: str) -> Seen:
-    """`seen(text)` for a text of two sentences: what each of them shows, and what their seam adds."""
-    low = text.lower()
-    seam = [f"{one.words[-1]} {two.words[0]}"] if one.words and two.words else []
-    if text != f"{one.text} {two.text}" or one.cjk or two.cjk or len(low) > MOST_LETTERS or classes([""], seam):
-        return seen(text)
-    words = one.words + two.words
-    digits = one.digits + two.digits
-    marks = _form(text, low, digits, len(words))
+    cjk = _CJK.findall(text) if wide else []
+    capital = text[1:] != low[1:] or (wide and "×" in text)
     return Seen(
         text,
-        f"{one.plain} {two.plain}",
+        plain,
         words,
-        one.doubles + seam + two.doubles,
-        one.runs + _runs(f"{one.plain[-3:]} {two.plain[:3]}") + two.runs,
-        list(dict.fromkeys(one.cues + two.cues)),
-        [],
-        0,
+        doubles,
+        classes(words, doubles, text if cjk else ""),
+        cjk,
         digits,
-        marks,
-        ASKS in marks,
+        len(_CAPITAL.findall(text)) if capital else 0,
+        sum(map(text.count, _CLAUSES if wide else _CLAUSES[:4])),
+        _inside(text, text != low, wide, digits),
+        _ends(text),
     )
 
 
-def _runs(plain: str) -> list[str]:
+def runs(plain: str) -> list[str]:
+    """All runs of four characters."""
     return [plain[n : n + 4] for n in range(len(plain) - 3)]
 
 
-def _form(text: str, low: str, digits: int, size: int) -> list[str]:
-    """The marks of a sentence's form. A pattern is tried only where a sign stands that it needs."""
+def counted(size: int, digits: int, capitals: int, clauses: int) -> list[str]:
+    """The marks of some counts; nought of a thing is no mark."""
     found = [_bin(_LEN, size)]
-    wide = not text.isascii()
-    capitals = text != low
     if digits:
         found.append(_bin(_DIG, digits))
-    if (text[1:] != low[1:] or (wide and "×" in text)) and (n := len(_CAPITAL.findall(text))):
-        found.append(_bin(_CAP, n))
-    if digits and (capitals or "#" in text) and _CODE.search(text):
-        found.append("code:1")
+    if capitals:
+        found.append(_bin(_CAP, capitals))
+    if clauses:
+        found.append(_bin(_PARTS, clauses))
+    return found
+
+
+def _inside(text: str, capitals: bool, wide: bool, digits: int) -> list[str]:
+    found = []
+    if digits:
+        if (capitals or "#" in text) and _CODE.search(text):
+            found.append("code:1")
+        if _CLOCK.search(text):
+            found.append("clock:1")
+        if _UNIT.search(text):
+            found.append("unit:1")
     if "$" in text or ((wide or capitals) and any(map(text.__contains__, _COINS)) and _MONEY.search(text)):
         found.append("money:1")
-    if digits and _CLOCK.search(text):
-        found.append("clock:1")
-    if digits and _UNIT.search(text):
-        found.append("unit:1")
-    if ("/" in text or "@" in text or "." in text[:-1]) and _INSIDE.search(text) and _FILE.search(text):
+    if ("." in text[:-1] or "/" in text or "@" in text) and _INSIDE.search(text) and _FILE.search(text):
         found.append("file:1")
+    if '"' in text or (wide and ("“" in text or "「" in text)):
+        found.append("quote:1")
+    if "**" in text:
+        found.append("bold:1")
+    if "`" in text:
+        found.append("tick:1")
+    return found
+
+
+def _ends(text: str) -> list[str]:
+    found = []
+    if text[:1].islower():
+        found.append(LOWER)
     if ("?" in text or "？" in text) and _ASKS.search(text):
         found.append(ASKS)
     if text.endswith(("!", "！")):
         found.append("excl:1")
-    if text.endswith((":", "：")):
+    elif text.endswith((":", "：")):
         found.append("label:1")
-    if clauses := sum(map(text.count, _CLAUSES if wide else _CLAUSES[:4])):
-        found.append(_bin(_PARTS, clauses))
-    if text[:1].islower():
-        found.append("lower:1")
-    if "**" in text:
-        found.append("bold:1")
-    if '"' in text or (wide and ("“" in text or "「" in text)):
-        found.append("quote:1")
-    if "`" in text:
-        found.append("tick:1")
     return found
+
+
+def seam(one: Seen, two: Seen, text: str) -> tuple[str, list[str], int] | None:
+    """What a text of two sentences shows beyond what each of them shows: two words, runs of characters, and how many
+    capitals; None where it is not as simple as that."""
+    if (
+        text != f"{one.text} {two.text}"
+        or one.cjk
+        or two.cjk
+        or one.text[-1].isdigit()
+        or not (one.words and two.words)
+        or len(one.words) + len(two.words) > MOST_WORDS
+        or len(text.lower()) > MOST_LETTERS
+    ):
+        return None
+    capital = _CAPITAL.match(text, len(one.text)) is not None
+    return f"{one.words[-1]} {two.words[0]}", runs(f"{one.plain[-3:]} {two.plain[:3]}"), capital
 
 
 @dataclass(slots=True)
@@ -199,7 +231,7 @@ def features(one: Seen, place: Setting) -> list[str]:
     found += [f"w:{word}" for word in one.words[:MOST_WORDS]]
     found += [f"b:{double}" for double in one.doubles[: MOST_WORDS - 1]]
     found.append(f"s:{role}{' '.join(one.words[:2])}")
-    found += [f"h:{run}" for run in one.runs]
+    found += [f"h:{run}" for run in runs(one.plain)]
     found += [f"c:{two}" for two in one.signs]
     # Neighbours.
     found += [f"<:{cue}" for cue in place.before.cues]

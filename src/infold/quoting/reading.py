@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from infold.marks import GONE
 from infold.messages import Message
+from infold.quoting.adding import Adder
 from infold.quoting.candidate import SURE, Candidate, Place
 from infold.quoting.courtesy import idle
 from infold.quoting.features import (
@@ -20,7 +21,6 @@ from infold.quoting.features import (
     PAIR,
     Seen,
     Setting,
-    joined,
     seen,
     size_of,
 )
@@ -47,8 +47,14 @@ class Draft:
 
     text: str
     places: tuple[Place, ...]
-    words: Seen
+    parts: tuple[Seen, ...]
+    """The sentence, or two sentences."""
     setting: Setting
+
+    @property
+    def words(self) -> Seen:
+        """What it shows."""
+        return self.parts[0] if len(self.parts) == 1 else seen(self.text)
 
 
 def read(message: Message, before: Sequence[Message]) -> tuple[Candidate, ...]:
@@ -60,8 +66,10 @@ def read_with(model: Model, message: Message, before: Sequence[Message]) -> tupl
     """`read` with another model."""
     found = []
     text, role, name = message.text, message.role, message.name or message.role
-    for draft in drafts(message, before[-REACH:]):
-        worth, standing = model.scores(draft.words, draft.setting)
+    drafted = drafts(message, before[-REACH:])
+    adder = Adder(model.tables, role) if drafted else None
+    for draft in drafted:
+        worth, standing = model.scores(adder.sums(draft.parts, draft.text, draft.setting))
         if role != "user":
             standing = 0
         elif standing >= SURE and _of_others(text, draft.places[-1]):
@@ -109,24 +117,23 @@ def drafts(message: Message, before: Sequence[Message]) -> list[Draft]:
             head = _folded(text[slice(*one.heading)])
             colon = "" if head.endswith((":", "：")) else ":"
             places = (Place(message.seq, *one.heading), place)
-            found.append(Draft(f"{head}{colon} {said}", places, words[at], setting(at, [*marks, HEADING])))
+            found.append(Draft(f"{head}{colon} {said}", places, (words[at],), setting(at, [*marks, HEADING])))
             continue
         if at == 0 and question and len(said) <= _FRAGMENT and not words[at].asks:
             both = f"{question[0]} {said}"
-            found.append(Draft(both, (question[1], place), seen(both), setting(at, [*marks, ANSWER])))
+            found.append(Draft(both, (question[1], place), (seen(both),), setting(at, [*marks, ANSWER])))
             continue
         if empty[at]:
             continue
         if not _says_little(words[at]):
-            found.append(Draft(said, (place,), words[at], setting(at, marks)))
+            found.append(Draft(said, (place,), (words[at],), setting(at, marks)))
         if at + 1 == len(pieces) or lead or tail or empty[at + 1]:
             continue
         follows, _, cut = pieces[at + 1]
         if not cut and _go_together(one, follows) and not _SPEAKER.match(text, follows.start):
             both = _folded(text[one.start : follows.end])
             place = Place(message.seq, one.start, follows.end)
-            pair = joined(words[at], words[at + 1], both)
-            found.append(Draft(both, (place,), pair, setting(at, [PAIR], 3)))
+            found.append(Draft(both, (place,), (words[at], words[at + 1]), setting(at, [PAIR], 3)))
     return found
 
 
@@ -155,7 +162,7 @@ def _of_tool(message: Message) -> list[Draft]:
         Draft(
             one.text,
             (Place(message.seq, one.start, one.end),),
-            seen(one.text),
+            (seen(one.text),),
             Setting("tool", False, [*_ends(at, len(found)), *size], NOTHING, NOTHING, "t0", ()),
         )
         for at, one in enumerate(found)

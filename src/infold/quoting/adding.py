@@ -1,0 +1,151 @@
+"""Adding up the weights of what sentences show. Pure.
+
+The sums are those of `Model.sums(features(…))`, many times as quick: no feature is named, and two sentences that stand together
+are worth what each of them is worth, less what they have in common, and more for what their seam adds.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import repeat
+
+from infold.quoting.cues import PAIRS
+from infold.quoting.features import LOWER, MOST_WORDS, Seen, Setting, counted, runs, seam, seen
+
+_HIGH = 32
+"""Two weights are packed into one number, the second this many bits higher, so that one sum adds up both."""
+_NO_MARKS = frozenset(["r", "n", "k", "w", "b", "s", "h", "c", "<", ">", "<asks", ">asks", "re"])
+"""What the names of other features than marks begin with."""
+_NOUGHTS = repeat(0)
+
+Packed = dict[str, int]
+
+
+class Tables:
+    """A model's weights, by what a sentence shows."""
+
+    def __init__(self, weights: Mapping[str, tuple[int, int]], bias: tuple[int, int]) -> None:
+        tables: defaultdict[str, Packed] = defaultdict(dict)
+        for feature, (worth, standing) in weights.items():
+            begin, _, name = feature.partition(":")
+            tables[begin][name] = worth + (standing << _HIGH)
+        self.bias = bias[0] + (bias[1] << _HIGH)
+        self.roles, self.named, self.starts, self.signs = tables["r"], tables["n"], tables["s"], _Known(tables["c"])
+        self.reply, self.before, self.after = tables["re"], tables["<"], tables[">"]
+        self.asked_before, self.asks_after = tables["<asks"].get("", 0), tables[">asks"].get("", 0)
+        self.terms, self.runs = _Known({**tables["w"], **tables["b"]}), _Known(tables["h"])
+        marks = {f"{begin}:{name}": w for begin in tables if begin not in _NO_MARKS for name, w in tables[begin].items()}
+        self.own = {role: _with_role({**tables["k"], **marks}, role) for role in "uat"}
+        """Marks, and classes of words."""
+
+
+class _Known:
+    """Packed weights by name."""
+
+    def __init__(self, weights: Packed) -> None:
+        self.get = weights.get
+        self.names = frozenset(weights)
+
+    def sum(self, names: Collection[str]) -> int:
+        """Of names that all have a weight."""
+        return sum(map(self.get, names, _NOUGHTS))
+
+
+def _with_role(weights: Packed, role: str) -> Packed:
+    """The weight of each name, and of the same name with the role behind it."""
+    found = dict(weights)
+    for name, weight in weights.items():
+        if name.endswith(role):
+            found[name[:-1]] = found.get(name[:-1], 0) + weight
+    return found
+
+
+@dataclass(slots=True)
+class _Own:
+    """What one sentence adds up to by itself."""
+
+    terms: frozenset[str]
+    """Its words and neighbouring words, and its runs of characters, that have a weight."""
+    runs: frozenset[str]
+    shared: int
+    """The sum of those and of its classes: of all that another sentence may show, too."""
+    rest: int
+
+
+class Adder:
+    """Adds up sentences of one message, each of them once."""
+
+    def __init__(self, tables: Tables, role: str) -> None:
+        self._tables, self._role, self._marks = tables, role[0], tables.own[role[0]]
+        self._known: dict[Seen, _Own] = {}
+
+    def sums(self, parts: Sequence[Seen], text: str, place: Setting) -> tuple[int, int]:
+        """The two sums of a sentence, or of two that are a text together, where they stand."""
+        tables, before, after = self._tables, place.before, place.after
+        if len(parts) == 1:
+            own = self._own(parts[0])
+            total = own.shared + own.rest
+        else:
+            total = self._pair(parts[0], parts[1], text)
+        total += tables.bias + tables.roles.get(self._role, 0) + tables.named.get(str(place.named), 0)
+        total += sum(map(self._marks.get, place.marks, _NOUGHTS))
+        total += sum(map(tables.before.get, before.cues, _NOUGHTS)) + sum(map(tables.after.get, after.cues, _NOUGHTS))
+        total += tables.asked_before * before.asks + tables.asks_after * after.asks
+        total += tables.reply.get(place.reply, 0)
+        for cue in place.answers:
+            total += tables.reply.get(cue + self._role, 0)
+        standing = (total + (1 << (_HIGH - 1))) >> _HIGH
+        return total - (standing << _HIGH), standing
+
+    def _own(self, one: Seen) -> _Own:
+        if (own := self._known.get(one)) is None:
+            own = self._known[one] = self._added(one)
+        return own
+
+    def _added(self, one: Seen) -> _Own:
+        tables = self._tables
+        terms = tables.terms.names.intersection(one.words[:MOST_WORDS] + one.doubles[: MOST_WORDS - 1])
+        known = tables.runs.names.intersection(runs(one.plain))
+        shared = tables.terms.sum(terms) + tables.runs.sum(known) + sum(map(self._marks.get, one.cues, _NOUGHTS))
+        rest = self._form(one.words, one.marks) + (tables.signs.sum({*one.signs}) if one.cjk else 0)
+        return _Own(terms, known, shared, rest)
+
+    def _form(self, words: list[str], marks: list[str]) -> int:
+        start = self._tables.starts.get(self._role + " ".join(words[:2]), 0)
+        return start + sum(map(self._marks.get, marks, _NOUGHTS))
+
+    def _pair(self, one: Seen, two: Seen, text: str) -> int:
+        between = seam(one, two, text)
+        if between is None:
+            own = self._added(seen(text))
+            return own.shared + own.rest
+        tables, marks = self._tables, self._marks
+        a, b = self._own(one), self._own(two)
+        total = a.shared + b.shared
+        # Less what both show.
+        total -= tables.terms.sum(a.terms & b.terms) + tables.runs.sum(a.runs & b.runs)
+        total -= sum([marks.get(cue, 0) for cue in one.cues if cue in two.cues])
+        # What stands across the seam.
+        double, across, capital = between
+        if double not in a.terms and double not in b.terms:
+            total += tables.terms.get(double, 0)
+        total += tables.runs.sum({run for run in across if run not in a.runs and run not in b.runs})
+        for cue in [f"{name}2" for name in PAIRS.get(double, ())]:
+            total += marks.get(cue, 0) if cue not in one.cues and cue not in two.cues else 0
+        words = one.words + two.words
+        return total + self._form(
+            words,
+            [
+                *counted(
+                    len(words),
+                    one.digits + two.digits,
+                    one.capitals + two.capitals + capital,
+                    one.clauses + two.clauses,
+                ),
+                *({*one.inside, *two.inside} if one.inside else two.inside),
+                *([LOWER] if LOWER in one.ends else ()),
+                *[mark for mark in two.ends if mark != LOWER],
+            ],
+        )
