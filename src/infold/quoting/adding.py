@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import repeat
 
 from infold.quoting.cues import PAIRS
-from infold.quoting.features import LOWER, MOST_WORDS, Seen, Setting, counted, runs, seam, seen
+from infold.quoting.features import BEGIN, MOST_WORDS, Seen, Setting, counted, runs, seam, seen
 
 _HIGH = 32
 """Two weights are packed into one number, the second this many bits higher, so that one sum adds up both."""
@@ -77,9 +77,13 @@ class _Own:
 class Adder:
     """Adds up sentences of one message, each of them once."""
 
-    def __init__(self, tables: Tables, role: str) -> None:
-        self._tables, self._role, self._marks = tables, role[0], tables.own[role[0]]
+    def __init__(self, tables: Tables, place: Setting) -> None:
+        self._tables, self._role = tables, place.role[0]
+        self._marks = tables.own[self._role]
         self._known: dict[Seen, _Own] = {}
+        # The same for every sentence.
+        self._always = tables.bias + tables.roles.get(self._role, 0) + tables.named.get(str(place.named), 0)
+        self._always += tables.reply.get(place.reply, 0)
 
     def sums(self, parts: Sequence[Seen], text: str, place: Setting) -> tuple[int, int]:
         """The two sums of a sentence, or of two that are a text together, where they stand."""
@@ -89,11 +93,12 @@ class Adder:
             total = own.shared + own.rest
         else:
             total = self._pair(parts[0], parts[1], text)
-        total += tables.bias + tables.roles.get(self._role, 0) + tables.named.get(str(place.named), 0)
-        total += sum(map(self._marks.get, place.marks, _NOUGHTS))
+        total += self._always + sum(map(self._marks.get, place.marks, _NOUGHTS))
         total += sum(map(tables.before.get, before.cues, _NOUGHTS)) + sum(map(tables.after.get, after.cues, _NOUGHTS))
-        total += tables.asked_before * before.asks + tables.asks_after * after.asks
-        total += tables.reply.get(place.reply, 0)
+        if before.asks:
+            total += tables.asked_before
+        if after.asks:
+            total += tables.asks_after
         for cue in place.answers:
             total += tables.reply.get(cue + self._role, 0)
         standing = (total + (1 << (_HIGH - 1))) >> _HIGH
@@ -126,14 +131,14 @@ class Adder:
         total = a.shared + b.shared
         # Less what both show.
         total -= tables.terms.sum(a.terms & b.terms) + tables.runs.sum(a.runs & b.runs)
-        total -= sum([marks.get(cue, 0) for cue in one.cues if cue in two.cues])
+        total -= sum(map(marks.get, set(one.cues).intersection(two.cues), _NOUGHTS))
         # What stands across the seam.
         double, across, capital = between
-        if double not in a.terms and double not in b.terms:
-            total += tables.terms.get(double, 0)
-        total += tables.runs.sum({run for run in across if run not in a.runs and run not in b.runs})
-        for cue in [f"{name}2" for name in PAIRS.get(double, ())]:
-            total += marks.get(cue, 0) if cue not in one.cues and cue not in two.cues else 0
+        total += tables.terms.sum({double}.difference(a.terms, b.terms))
+        total += tables.runs.sum(set(across).difference(a.runs, b.runs))
+        for name in PAIRS.get(double, ()):
+            if f"{name}2" not in one.cues and f"{name}2" not in two.cues:
+                total += marks.get(f"{name}2", 0)
         words = one.words + two.words
         return total + self._form(
             words,
@@ -144,8 +149,8 @@ class Adder:
                     one.capitals + two.capitals + capital,
                     one.clauses + two.clauses,
                 ),
-                *({*one.inside, *two.inside} if one.inside else two.inside),
-                *([LOWER] if LOWER in one.ends else ()),
-                *[mark for mark in two.ends if mark != LOWER],
+                *{*one.inside, *two.inside},
+                *two.ends,
+                *BEGIN[one.lower],
             ],
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import chain
 
 CLASSES = {
     "never": "never nie niemals keinesfalls jamais nunca jamás 从不 绝不 千万别 别再 永远不 一律不 | no more, nicht mehr, nie wieder, nie mehr, plus jamais, nunca más, "
@@ -112,8 +113,9 @@ _PAIRED = frozenset(PAIRS)
 
 def classes(words: list[str], doubles: list[str], signs: str = "") -> list[str]:
     """The classes that words, neighbouring words and a text in Chinese signs belong to, each once."""
-    found = [name for names in map(WORDS.get, words) if names for name in names]
+    found = dict.fromkeys(chain.from_iterable(filter(None, map(WORDS.get, words))))
     if not _PAIRED.isdisjoint(doubles):
-        found += [f"{name}2" for double in doubles for name in PAIRS.get(double, ())]
-    found += [name for sign in SIGNS.findall(signs) for name in WORDS[sign]]
-    return list(dict.fromkeys(found))
+        found.update((f"{name}2", None) for double in doubles for name in PAIRS.get(double, ()))
+    if signs:
+        found.update((name, None) for sign in SIGNS.findall(signs) for name in WORDS[sign])
+    return list(found)

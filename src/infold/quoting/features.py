@@ -18,7 +18,10 @@ MOST_WORDS = 60
 MOST_LETTERS = 300
 _CJK = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]+")
 _DIGITS = re.compile(r"\d+")
-_CODE = re.compile(r"\b(?=\w*\d)(?=\w*[A-Z])[A-Z0-9]{2,}(?:-[A-Z0-9]+)*\b|#\d+")
+_CODE = re.compile(  # by its first sign, which is much faster to try
+    r"[A-Z0-9](?<=\b.)(?:(?<=\d)|(?=\w*\d))(?:(?<=[A-Z])|(?=\w*[A-Z]))[A-Z0-9]+(?:-[A-Z0-9]+)*\b"
+)
+_NUMBERED = re.compile(r"#\d")
 _MONEY = re.compile(r"[€$£¥]|\b(?:EUR|USD|GBP|CHF|R\$)\b|[元块]")
 _CLOCK = re.compile(r"\d(?:点|(?:(?<=\b\d)|(?<=\b\d\d))(?:[:.h]\d\d|\s?(?:am|pm|Uhr|h)\b))")
 _UNIT = re.compile(r"\d\s?(?:kg|km|cm|mm|m²|qm|ml|mg|g|l|m|%|GB|MB|min|weeks?|days?|hours?|people|nights?)\b")
@@ -29,7 +32,8 @@ _FILE = re.compile(
 _CAPITAL = re.compile(r"\s(?<=[^\s.!?:–\-\"'(*].)\s*[A-ZÀ-Þ][\w'-]+", re.DOTALL)
 _ASKS = re.compile(r"[?？]\W*$")
 _CLAUSES = ",;:(，；：、–—"
-ASKS, LOWER, ITEM, HEADING, PAIR, ANSWER, FIRST, LAST = (f"{name}:1" for name in ("asks", "lower", "item", "heading", "pair", "qa", "first", "last"))
+ITEM, HEADING, PAIR, ANSWER, FIRST, LAST = (f"{name}:1" for name in ("item", "heading", "pair", "qa", "first", "last"))
+BEGIN = ((), ("lower:1",))
 _COINS = ("EUR", "USD", "GBP", "CHF", "€", "£", "¥", "元", "块")
 
 
@@ -69,12 +73,10 @@ class Seen:
     inside: list[str]
     """Marks of what stands somewhere in it: "file:1"."""
     ends: list[str]
-    """Marks of how it ends and begins: "asks:1"."""
-
-    @property
-    def asks(self) -> bool:
-        """Whether it is a question."""
-        return ASKS in self.ends
+    """Marks of how it ends."""
+    asks: bool
+    lower: bool
+    """Whether it begins with a small letter."""
 
     @property
     def figures(self) -> bool:
@@ -89,7 +91,7 @@ class Seen:
     @property
     def marks(self) -> list[str]:
         """All marks of its form."""
-        return [*counted(self.size, self.digits, self.capitals, self.clauses), *self.inside, *self.ends]
+        return [*counted(self.size, self.digits, self.capitals, self.clauses), *self.inside, *self.ends, *BEGIN[self.lower]]
 
     @property
     def signs(self) -> list[str]:
@@ -97,7 +99,7 @@ class Seen:
         return [run[n : n + 2] for run in self.cjk for n in range(min(len(run) - 1, 60))]
 
 
-NOTHING = Seen("", "", [], [], [], [], 0, 0, 0, [], [])
+NOTHING = Seen("", "", [], [], [], [], 0, 0, 0, [], [], False, False)
 
 
 @lru_cache(maxsize=128)
@@ -112,6 +114,7 @@ def seen(text: str) -> Seen:
     doubles = [f"{a} {b}" for a, b in pairwise(words)]
     cjk = _CJK.findall(text) if wide else []
     capital = text[1:] != low[1:] or (wide and "×" in text)
+    asks = ("?" in text or "？" in text) and _ASKS.search(text) is not None
     return Seen(
         text,
         plain,
@@ -122,8 +125,10 @@ def seen(text: str) -> Seen:
         digits,
         len(_CAPITAL.findall(text)) if capital else 0,
         sum(map(text.count, _CLAUSES if wide else _CLAUSES[:4])),
-        _inside(text, text != low, wide, digits),
-        _ends(text),
+        _inside(text, capital, wide, digits),
+        _ends(text, asks),
+        asks,
+        text[:1].islower(),
     )
 
 
@@ -147,13 +152,13 @@ def counted(size: int, digits: int, capitals: int, clauses: int) -> list[str]:
 def _inside(text: str, capitals: bool, wide: bool, digits: int) -> list[str]:
     found = []
     if digits:
-        if (capitals or "#" in text) and _CODE.search(text):
+        if _CODE.search(text) or ("#" in text and _NUMBERED.search(text)):
             found.append("code:1")
         if _CLOCK.search(text):
             found.append("clock:1")
         if _UNIT.search(text):
             found.append("unit:1")
-    if "$" in text or ((wide or capitals) and any(map(text.__contains__, _COINS)) and _MONEY.search(text)):
+    if "$" in text or ((wide or capitals) and any(map(text.__contains__, _COINS if wide else _COINS[:4])) and _MONEY.search(text)):
         found.append("money:1")
     if ("." in text[:-1] or "/" in text or "@" in text) and _INSIDE.search(text) and _FILE.search(text):
         found.append("file:1")
@@ -166,12 +171,8 @@ def _inside(text: str, capitals: bool, wide: bool, digits: int) -> list[str]:
     return found
 
 
-def _ends(text: str) -> list[str]:
-    found = []
-    if text[:1].islower():
-        found.append(LOWER)
-    if ("?" in text or "？" in text) and _ASKS.search(text):
-        found.append(ASKS)
+def _ends(text: str, asks: bool) -> list[str]:
+    found = ["asks:1"] if asks else []
     if text.endswith(("!", "！")):
         found.append("excl:1")
     elif text.endswith((":", "：")):
@@ -219,7 +220,7 @@ class Setting:
 
 def size_of(sentences: int, length: int) -> list[str]:
     """The marks of a message of so many sentences and characters."""
-    return [mark for mark in (_bin(_OF, sentences), _bin(_MSG, length)) if not mark.endswith(":0")]
+    return [_bin(bins, n) for bins, n in ((_OF, sentences), (_MSG, length)) if n >= bins[0][0]]
 
 
 def features(one: Seen, place: Setting) -> list[str]:

@@ -67,7 +67,9 @@ def read_with(model: Model, message: Message, before: Sequence[Message]) -> tupl
     found = []
     text, role, name = message.text, message.role, message.name or message.role
     drafted = drafts(message, before[-REACH:])
-    adder = Adder(model.tables, role) if drafted else None
+    if not drafted:
+        return ()
+    adder = Adder(model.tables, drafted[0].setting)
     for draft in drafted:
         worth, standing = model.scores(adder.sums(draft.parts, draft.text, draft.setting))
         if role != "user":
@@ -92,9 +94,12 @@ def drafts(message: Message, before: Sequence[Message]) -> list[Draft]:
     if message.role not in ("user", "assistant"):
         return []
     text = message.text
-    pieces = [piece for one in split(text) for piece in _cut(text, one)]
+    pieces: list[tuple[Sentence, bool, bool]] = []
+    for one in split(text):
+        pieces += [(one, False, False)] if one.end - one.start <= LONGEST else _cut(text, one)
     if not pieces:
         return []
+    role, named = message.role, message.name is not None
     last, question = _question(message, before)
     words = [seen(_folded(text[one.start : one.end])) for one, _, _ in pieces]
     empty = [idle(one) for one in words]
@@ -104,15 +109,16 @@ def drafts(message: Message, before: Sequence[Message]) -> list[Draft]:
 
     def setting(at: int, marks: list[str], after: int = 2) -> Setting:
         answers = last.cues if at == 0 and last.asks else ()
-        return Setting(
-            message.role, message.name is not None, [*marks, *_ends(at, len(pieces)), *size], around[at], around[at + after], reply, answers
-        )
+        marks += _at(at, len(pieces))
+        return Setting(role, named, marks + size, around[at], around[at + after], reply, answers)
 
     found: list[Draft] = []
     for at, (one, lead, tail) in enumerate(pieces):
         marks = [ITEM] if one.item else []
         place = Place(message.seq, one.start, one.end)
-        said = f"{'… ' if lead else ''}{words[at].text}{'…' if tail else ''}"
+        said = words[at].text
+        if lead or tail:
+            said = f"{'… ' if lead else ''}{said}{'…' if tail else ''}"
         if one.heading:
             head = _folded(text[slice(*one.heading)])
             colon = "" if head.endswith((":", "：")) else ":"
@@ -137,9 +143,11 @@ def drafts(message: Message, before: Sequence[Message]) -> list[Draft]:
     return found
 
 
-def _ends(at: int, of: int) -> list[str]:
+def _at(at: int, of: int) -> tuple[str, ...]:
     """The marks of the first and the last sentence of a message."""
-    return [mark for mark, here in ((FIRST, 0), (LAST, of - 1)) if at == here]
+    if at == 0:
+        return (FIRST, LAST) if of == 1 else (FIRST,)
+    return (LAST,) if at == of - 1 else ()
 
 
 def _says_little(words: Seen) -> bool:
@@ -163,7 +171,7 @@ def _of_tool(message: Message) -> list[Draft]:
             one.text,
             (Place(message.seq, one.start, one.end),),
             (seen(one.text),),
-            Setting("tool", False, [*_ends(at, len(found)), *size], NOTHING, NOTHING, "t0", ()),
+            Setting("tool", False, [*_at(at, len(found)), *size], NOTHING, NOTHING, "t0", ()),
         )
         for at, one in enumerate(found)
     ]
