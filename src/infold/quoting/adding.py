@@ -7,7 +7,7 @@ are worth what each of them is worth, less what they have in common, and more fo
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import repeat
 
@@ -32,25 +32,18 @@ class Tables:
             begin, _, name = feature.partition(":")
             tables[begin][name] = worth + (standing << _HIGH)
         self.bias = bias[0] + (bias[1] << _HIGH)
-        self.roles, self.named, self.starts, self.signs = tables["r"], tables["n"], tables["s"], _Known(tables["c"])
+        self.roles, self.named, self.starts, self.signs = tables["r"], tables["n"], tables["s"], tables["c"]
         self.reply, self.before, self.after = tables["re"], tables["<"], tables[">"]
         self.asked_before, self.asks_after = tables["<asks"].get("", 0), tables[">asks"].get("", 0)
-        self.terms, self.runs = _Known({**tables["w"], **tables["b"]}), _Known(tables["h"])
+        self.terms, self.runs = {**tables["w"], **tables["b"]}, tables["h"]
         marks = {f"{begin}:{name}": w for begin in tables if begin not in _NO_MARKS for name, w in tables[begin].items()}
         self.own = {role: _with_role({**tables["k"], **marks}, role) for role in "uat"}
         """Marks, and classes of words."""
 
 
-class _Known:
-    """Packed weights by name."""
-
-    def __init__(self, weights: Packed) -> None:
-        self.get = weights.get
-        self.names = frozenset(weights)
-
-    def sum(self, names: Collection[str]) -> int:
-        """Of names that all have a weight."""
-        return sum(map(self.get, names, _NOUGHTS))
+def _sum(weights: Packed, names: Iterable[str]) -> int:
+    """Of the names that have a weight."""
+    return sum(map(weights.get, names, _NOUGHTS))
 
 
 def _with_role(weights: Packed, role: str) -> Packed:
@@ -67,10 +60,11 @@ class _Own:
     """What one sentence adds up to by itself."""
 
     terms: frozenset[str]
-    """Its words and neighbouring words, and its runs of characters, that have a weight."""
+    """Its words, and words beside each other."""
     runs: frozenset[str]
+    """Its runs of characters."""
     shared: int
-    """The sum of those and of its classes: of all that another sentence may show, too."""
+    """The sum of those and of its classes: of what another sentence may show, too."""
     rest: int
 
 
@@ -93,8 +87,8 @@ class Adder:
             total = own.shared + own.rest
         else:
             total = self._pair(parts[0], parts[1], text)
-        total += self._always + sum(map(self._marks.get, place.marks, _NOUGHTS))
-        total += sum(map(tables.before.get, before.cues, _NOUGHTS)) + sum(map(tables.after.get, after.cues, _NOUGHTS))
+        total += self._always + _sum(self._marks, place.marks)
+        total += _sum(tables.before, before.cues) + _sum(tables.after, after.cues)
         if before.asks:
             total += tables.asked_before
         if after.asks:
@@ -111,15 +105,15 @@ class Adder:
 
     def _added(self, one: Seen) -> _Own:
         tables = self._tables
-        terms = tables.terms.names.intersection(one.words[:MOST_WORDS] + one.doubles[: MOST_WORDS - 1])
-        known = tables.runs.names.intersection(runs(one.plain))
-        shared = tables.terms.sum(terms) + tables.runs.sum(known) + sum(map(self._marks.get, one.cues, _NOUGHTS))
-        rest = self._form(one.words, one.marks) + (tables.signs.sum({*one.signs}) if one.cjk else 0)
-        return _Own(terms, known, shared, rest)
+        terms = frozenset(one.words[:MOST_WORDS] + one.doubles[: MOST_WORDS - 1])
+        four = frozenset(runs(one.plain))
+        shared = _sum(tables.terms, terms) + _sum(tables.runs, four) + _sum(self._marks, one.cues)
+        rest = self._form(one.words, one.marks) + (_sum(tables.signs, {*one.signs}) if one.cjk else 0)
+        return _Own(terms, four, shared, rest)
 
     def _form(self, words: list[str], marks: list[str]) -> int:
         start = self._tables.starts.get(self._role + " ".join(words[:2]), 0)
-        return start + sum(map(self._marks.get, marks, _NOUGHTS))
+        return start + _sum(self._marks, marks)
 
     def _pair(self, one: Seen, two: Seen, text: str) -> int:
         between = seam(one, two, text)
@@ -130,12 +124,11 @@ class Adder:
         a, b = self._own(one), self._own(two)
         total = a.shared + b.shared
         # Less what both show.
-        total -= tables.terms.sum(a.terms & b.terms) + tables.runs.sum(a.runs & b.runs)
-        total -= sum(map(marks.get, set(one.cues).intersection(two.cues), _NOUGHTS))
+        total -= _sum(tables.terms, a.terms & b.terms) + _sum(tables.runs, a.runs & b.runs)
+        total -= _sum(marks, {*one.cues}.intersection(two.cues))
         # What stands across the seam.
         double, across, capital = between
-        total += tables.terms.sum({double}.difference(a.terms, b.terms))
-        total += tables.runs.sum(set(across).difference(a.runs, b.runs))
+        total += _sum(tables.terms, {double} - a.terms - b.terms) + _sum(tables.runs, {*across} - a.runs - b.runs)
         for name in PAIRS.get(double, ()):
             if f"{name}2" not in one.cues and f"{name}2" not in two.cues:
                 total += marks.get(f"{name}2", 0)
