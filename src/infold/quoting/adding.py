@@ -36,7 +36,9 @@ class Tables:
         self.reply, self.before, self.after = tables["re"], tables["<"], tables[">"]
         self.asked_before, self.asks_after = tables["<asks"].get("", 0), tables[">asks"].get("", 0)
         self.terms, self.runs = {**tables["w"], **tables["b"]}, tables["h"]
-        marks = {f"{begin}:{name}": w for begin in tables if begin not in _NO_MARKS for name, w in tables[begin].items()}
+        marks = {
+            f"{begin}:{name}": w for begin in tables if begin not in _NO_MARKS for name, w in tables[begin].items()
+        }
         self.own = {role: _with_role({**tables["k"], **marks}, role) for role in "uat"}
         """Marks, and classes of words."""
 

@@ -56,4 +56,6 @@ def idle(one: Seen) -> bool:
         return True
     if len(words) > _SHORT and not text.endswith("!"):
         return False
-    return _CHEER.search(text) is not None or (len(words) <= _SHORT and text.endswith("!") and not _KIND.isdisjoint(words))
+    return _CHEER.search(text) is not None or (
+        len(words) <= _SHORT and text.endswith("!") and not _KIND.isdisjoint(words)
+    )

@@ -91,7 +91,12 @@ class Seen:
     @property
     def marks(self) -> list[str]:
         """All marks of its form."""
-        return [*counted(self.size, self.digits, self.capitals, self.clauses), *self.inside, *self.ends, *BEGIN[self.lower]]
+        return [
+            *counted(self.size, self.digits, self.capitals, self.clauses),
+            *self.inside,
+            *self.ends,
+            *BEGIN[self.lower],
+        ]
 
     @property
     def signs(self) -> list[str]:
@@ -158,7 +163,9 @@ def _inside(text: str, capitals: bool, wide: bool, digits: int) -> list[str]:
             found.append("clock:1")
         if _UNIT.search(text):
             found.append("unit:1")
-    if "$" in text or ((wide or capitals) and any(map(text.__contains__, _COINS if wide else _COINS[:4])) and _MONEY.search(text)):
+    if "$" in text or (
+        (wide or capitals) and any(map(text.__contains__, _COINS if wide else _COINS[:4])) and _MONEY.search(text)
+    ):
         found.append("money:1")
     if ("." in text[:-1] or "/" in text or "@" in text) and _INSIDE.search(text) and _FILE.search(text):
         found.append("file:1")
