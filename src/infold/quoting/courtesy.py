@@ -37,6 +37,12 @@ _CHEER = re.compile(
     r"|加油|保重|祝你",
     re.IGNORECASE,
 )
+# What those begin with; a word with an apostrophe or a hyphen may hold one of them.
+_CHEERFUL = frozenset(
+    "you here proud keep hang stay take good well dont one every rooting believe cheering have enjoy sounds viel du halt gute bon bonne tu buena tú "
+    "que mucho boa você vai".split()
+)
+_COMPOUND = re.compile("['-]")
 
 
 def idle(one: Seen) -> bool:
@@ -56,6 +62,6 @@ def idle(one: Seen) -> bool:
         return True
     if len(words) > _SHORT and not text.endswith("!"):
         return False
-    return _CHEER.search(text) is not None or (
-        len(words) <= _SHORT and text.endswith("!") and not _KIND.isdisjoint(words)
-    )
+    if (not _CHEERFUL.isdisjoint(words) or not text.isascii() or _COMPOUND.search(text)) and _CHEER.search(text):
+        return True
+    return len(words) <= _SHORT and text.endswith("!") and not _KIND.isdisjoint(words)

@@ -71,12 +71,11 @@ def read_with(model: Model, message: Message, before: Sequence[Message]) -> tupl
         return ()
     adder = Adder(model.tables, drafted[0].setting)
     for draft in drafted:
-        worth, standing = model.scores(adder.sums(draft.parts, draft.text, draft.setting))
-        if role != "user":
-            standing = 0
-        elif standing >= SURE and _of_others(text, draft.places[-1]):
+        sums = adder.sums(draft.parts, draft.text, draft.setting)
+        standing = model.standing(sums) if role == "user" else 0
+        if standing >= SURE and _of_others(text, draft.places[-1]):
             standing = SURE - 1  # what somebody else wrote is nobody's wish for sure
-        found.append(Candidate(draft.text, draft.places, role, name, message.created_at, worth, standing))
+        found.append(Candidate(draft.text, draft.places, role, name, message.created_at, model.worth(sums), standing))
     return tuple(found)
 
 

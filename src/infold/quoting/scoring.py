@@ -40,9 +40,13 @@ class Model:
         """The weights by what a sentence shows."""
         return Tables(self.weights, self.bias)
 
-    def scores(self, sums: tuple[int, int]) -> tuple[int, int]:
-        """Worth and standing, 0 to MOST."""
-        return read_off(self.curves[0], sums[0]), read_off(self.curves[1], sums[1])
+    def worth(self, sums: tuple[int, int]) -> int:
+        """0 to MOST."""
+        return read_off(self.curves[0], sums[0])
+
+    def standing(self, sums: tuple[int, int]) -> int:
+        """0 to MOST."""
+        return read_off(self.curves[1], sums[1])
 
 
 def read_off(curve: tuple[tuple[int, int], ...], at: int) -> int:
