@@ -109,6 +109,17 @@ def _tables() -> tuple[dict[str, tuple[str, ...]], dict[str, tuple[str, ...]], r
 
 WORDS, PAIRS, SIGNS = _tables()
 _PAIRED = frozenset(PAIRS)
+_SPACED = {code: " " for code in range(128) if not chr(code).isalpha() and chr(code) not in "'-"}
+
+
+def words_of(low: str) -> list[str]:
+    """The words of lower-case text."""
+    if not low.isascii():
+        return WORD.findall(low.replace("’", "'"))
+    found = low.translate(_SPACED).split()
+    if "'" in low or "-" in low:
+        found = [word for part in found for word in ((part,) if part.isalpha() else WORD.findall(part))]
+    return found
 
 
 def classes(words: list[str], doubles: list[str], signs: str = "") -> list[str]:

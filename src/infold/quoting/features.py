@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
 
-from infold.quoting.cues import WORD, classes
+from infold.quoting.cues import classes, words_of
 
 MOST_WORDS = 60
 MOST_LETTERS = 300
@@ -115,7 +115,7 @@ def seen(text: str) -> Seen:
     plain, digits = _DIGITS.subn("0", " ".join(low[:MOST_LETTERS].split()))
     if len(low) > MOST_LETTERS:
         digits = len(_DIGITS.findall(text))
-    words = WORD.findall(low.replace("’", "'") if wide else low)
+    words = words_of(low)
     doubles = [f"{a} {b}" for a, b in pairwise(words)]
     cjk = _CJK.findall(text) if wide else []
     capital = text[1:] != low[1:] or (wide and "×" in text)

@@ -111,6 +111,10 @@ def _within(text: str, start: int, end: int) -> tuple[int, int] | None:
 
 def _paragraphs(text: str) -> Iterator[tuple[int, int]]:
     """Lines to read; a wrapped line and the next one are one."""
+    if "\n" not in text and len(text) <= MOST_READ and without_own(text) is text:
+        if text and not _FENCE.match(text) and not _no_prose(text[:300]):
+            yield 0, len(text)
+        return
     budget = MOST_READ
     open_at = -1
     last = -1
@@ -185,14 +189,23 @@ def _kept_lines(text: str, kept: list[str], lines: list[tuple[int, int]]) -> lis
 
 def _left_out(line: str) -> int:
     """2 for a line that is surely no prose, 1 for one that looks like code, 0 for the rest."""
-    bare = line.strip()
-    if not bare or (bare.startswith(">") and not bare.startswith(">>> ")) or bare.count("|") >= 2 or _RULE.match(line):
-        return 2 if bare else 0
-    if _LOG.match(line):
+    if _no_prose(line):
         return 2
     if line.rstrip().endswith(_CODE_ENDS) or ("=" in line and _ASSIGNED.match(line)):
         return 1
-    return 1 if _CODE.match(line) else 0
+    return 1 if _CODE.match(line) and line.strip() else 0
+
+
+def _no_prose(line: str) -> bool:
+    bare = line.strip()
+    if not bare:
+        return False
+    return (
+        (bare[0] == ">" and not bare.startswith(">>> "))
+        or bare.count("|") >= 2
+        or _RULE.match(line) is not None
+        or _LOG.match(line) is not None
+    )
 
 
 def _split_line(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
@@ -204,9 +217,11 @@ def _split_line(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
             continue
         if mark.group()[0] == "…" and stop < end and text[stop : stop + 2].strip()[:1].islower():
             continue
-        yield from _trimmed(text, at, stop)
+        if span := _trimmed(text, at, stop):
+            yield span
         at = stop
-    yield from _trimmed(text, at, end)
+    if at < end and (span := _trimmed(text, at, end)):
+        yield span
 
 
 def _ends(text: str, start: int, dot: int, stop: int, end: int) -> bool:
@@ -225,11 +240,10 @@ def _ends(text: str, start: int, dot: int, stop: int, end: int) -> bool:
     return not (word in _SHORT or (len(word) == 1 and word.isalpha() and word != "i" and text[dot - 1].isupper()))
 
 
-def _trimmed(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+def _trimmed(text: str, start: int, end: int) -> tuple[int, int] | None:
     """The span without white space around it, if it has a letter or digit."""
     while start < end and text[start].isspace():
         start += 1
     while end > start and text[end - 1].isspace():
         end -= 1
-    if any(map(str.isalnum, text[start:end])):
-        yield start, end
+    return (start, end) if any(map(str.isalnum, text[start:end])) else None
