@@ -4,12 +4,21 @@ from __future__ import annotations
 
 from importlib.resources import files
 
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from training.data import chats
 
+from infold.messages import Message
+from infold.quoting.adding import Adder
 from infold.quoting.candidate import LIKELY, MOST, STANDING, SURE
 from infold.quoting.features import features
 from infold.quoting.reading import REACH, drafts
 from infold.quoting.scoring import Model, read_off, shipped
+
+SAID = (
+    "Never call me at 10 am. No more nuts, please! We have to go: A12, #4 (or B-2)? it was £5 at the … “so”. Over 9. kg of it. never again "
+    "¿qué? Ça va. Nie wieder. 不要 花生。 我不吃! İ ſ × Ⅷ ² ٣ * _ - ' . ! ? \n with with and and"
+).split(" ")
 
 
 def test_A9_weights_are_whole_numbers_and_small() -> None:
@@ -27,6 +36,35 @@ def test_weights_are_of_features_that_are_read() -> None:
             for draft in drafts(message, chat[max(0, at - REACH) : at]):
                 seen.update(features(draft.words, draft.setting))
     assert len(shipped().weights.keys() - seen) == 0
+
+
+def test_A9_sums_are_those_of_the_features_by_name() -> None:
+    """Reading adds up without a name for each feature; training has the names."""
+    model = shipped()
+    every = pairs = 0
+    for name in chats.names():
+        chat = chats.load(name)
+        for at, message in enumerate(chat):
+            found = drafts(message, chat[max(0, at - REACH) : at])
+            adder = Adder(model.tables, found[0].setting) if found else None
+            for draft in found:
+                assert adder is not None
+                named = model.sums(features(draft.words, draft.setting))
+                assert adder.sums(draft.parts, draft.text, draft.setting) == named, (name, message.seq, draft.text)
+                every += 1
+                pairs += len(draft.parts) == 2
+    assert every > 5000
+    assert pairs > 1000
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(st.sampled_from(SAID), min_size=1, max_size=9).map(" ".join), st.sampled_from(["user", "assistant"]))
+def test_A9_sums_of_odd_sentences_are_those_of_their_features(text: str, role: str) -> None:
+    model = shipped()
+    found = drafts(Message(role, text, seq=1), ())
+    for draft in found:
+        adder = Adder(model.tables, found[0].setting)
+        assert adder.sums(draft.parts, draft.text, draft.setting) == model.sums(features(draft.words, draft.setting))
 
 
 def test_curves_rise_and_hold_the_tiers() -> None:

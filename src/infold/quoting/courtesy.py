@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 
-from infold.quoting.cues import CJK, CLASSES
+from infold.quoting.cues import CLASSES
+from infold.quoting.features import Seen
 
 _SHORT = 9
 """Words of a sentence that a courtesy may fill."""
@@ -36,22 +37,31 @@ _CHEER = re.compile(
     r"|加油|保重|祝你",
     re.IGNORECASE,
 )
+# What those begin with; a word with an apostrophe or a hyphen may hold one of them.
+_CHEERFUL = frozenset(
+    "you here proud keep hang stay take good well dont one every rooting believe cheering have enjoy sounds viel du halt gute bon bonne tu buena tú "
+    "que mucho boa você vai".split()
+)
+_COMPOUND = re.compile("['-]")
 
 
-def idle(text: str, words: tuple[str, ...]) -> bool:
+def idle(one: Seen) -> bool:
     """Whether a sentence is courtesy and nothing more."""
+    text, words = one.text, one.words
     if text.startswith("[") and text.endswith("]") and text.count("[") == 1:
         return True  # "[image: cat.png]" stands for a part that is no text
-    if any(map(str.isdigit, text)):
+    if one.figures:
         return False
-    if CJK.search(text):
+    if one.cjk:
         return len(text) < 10 and _CHEER.search(text) is not None
     if len(words) > 2 * _SHORT:
         return False
-    if all(word in _FILLING for word in words):
+    if _FILLING.issuperset(words):
         return bool(words)
-    if len(words) <= 6 and any(word in _THANKS for word in words):
+    if len(words) <= 6 and not _THANKS.isdisjoint(words):
         return True
-    if _CHEER.search(text):
-        return len(words) <= _SHORT or text.endswith("!")
-    return len(words) <= _SHORT and text.endswith("!") and any(word in _KIND for word in words)
+    if len(words) > _SHORT and not text.endswith("!"):
+        return False
+    if (not _CHEERFUL.isdisjoint(words) or not text.isascii() or _COMPOUND.search(text)) and _CHEER.search(text):
+        return True
+    return len(words) <= _SHORT and text.endswith("!") and not _KIND.isdisjoint(words)

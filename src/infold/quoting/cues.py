@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import chain
 
 CLASSES = {
     "never": "never nie niemals keinesfalls jamais nunca jamás 从不 绝不 千万别 别再 永远不 一律不 | no more, nicht mehr, nie wieder, nie mehr, plus jamais, nunca más, "
@@ -107,20 +108,25 @@ def _tables() -> tuple[dict[str, tuple[str, ...]], dict[str, tuple[str, ...]], r
 
 
 WORDS, PAIRS, SIGNS = _tables()
+_PAIRED = frozenset(PAIRS)
+_SPACED = {code: " " for code in range(128) if not chr(code).isalpha() and chr(code) not in "'-"}
 
 
-def classes(words: list[str], text: str) -> list[str]:
-    """The classes a sentence's words belong to, each once, in order of appearance."""
-    found: dict[str, None] = {}
-    before = ""
-    for word in words:
-        for name in WORDS.get(word, ()):
-            found[name] = None
-        for name in PAIRS.get(f"{before} {word}", ()):
-            found[f"{name}2"] = None
-        before = word
-    if CJK.search(text):
-        for sign in SIGNS.findall(text):
-            for name in WORDS[sign]:
-                found[name] = None
+def words_of(low: str) -> list[str]:
+    """The words of lower-case text."""
+    if not low.isascii():
+        return WORD.findall(low.replace("’", "'"))
+    found = low.translate(_SPACED).split()
+    if "'" in low or "-" in low:
+        found = [word for part in found for word in ((part,) if part.isalpha() else WORD.findall(part))]
+    return found
+
+
+def classes(words: list[str], doubles: list[str], signs: str = "") -> list[str]:
+    """The classes that words, neighbouring words and a text in Chinese signs belong to, each once."""
+    found = dict.fromkeys(chain.from_iterable(filter(None, map(WORDS.get, words))))
+    if not _PAIRED.isdisjoint(doubles):
+        found.update((f"{name}2", None) for double in doubles for name in PAIRS.get(double, ()))
+    if signs:
+        found.update((name, None) for sign in SIGNS.findall(signs) for name in WORDS[sign])
     return list(found)

@@ -124,6 +124,9 @@ _SINCE = re.compile(r"\b(?:since|seit|depuis) $", re.IGNORECASE)
 _RANGE = re.compile(
     r"^ ?(?:to|through|thru|until|till|bis|à|au|al?|-|–|—|&|and|und|et|y|e|or|oder|ou|o|/|,|到|至|、) ?", re.IGNORECASE
 )
+_JOINS = re.compile(r"(?:to|bis|and|und|y|e|et|or|-|–|,|到|至) ?$")
+_OTHER_DAY = re.compile(_any(list(_WEEKDAYS)) + r"\W", re.IGNORECASE)
+_A_DAY = re.compile(rf"(?:the |le |el |a |o )?(?:{_any(list(_WEEKDAYS))})", re.IGNORECASE)
 _RECURS = re.compile(
     r"\b(?:every|each|always|usually|normally|weekly|monthly|typically|generally|most|any|never|jede[nrsm]?|immer|meistens|meist|nie"
     r"|normalerweise|wöchentlich|chaque|tous les|toutes les|toujours|jamais|cada|tod[oa]s (?:l[oa]s|[oa]s)|siempre|nunca|sempre|toda)\b|每|总是",
@@ -314,9 +317,7 @@ def _by_weekday(match: re.Match[str], before: str, after: str, said: date, futur
         return None
     if (_is_weekday(_RANGE.sub("", after, count=1)) and _RANGE.match(after)) or re.match(r"(?:-|–|s\b|,? \d)", after):
         return None
-    if re.search(r"(?:to|bis|and|und|y|e|et|or|-|–|,|到|至) ?$", near) and re.search(
-        _any(list(_WEEKDAYS)) + r"\W", near, re.IGNORECASE
-    ):
+    if _JOINS.search(near) and _OTHER_DAY.search(near):
         return None
     if _FEASTS.search(near):
         return None
@@ -344,7 +345,7 @@ def _by_weekday(match: re.Match[str], before: str, after: str, said: date, futur
 
 
 def _is_weekday(text: str) -> bool:
-    return re.match(rf"(?:the |le |el |a |o )?(?:{_any(list(_WEEKDAYS))})", text[:20], re.IGNORECASE) is not None
+    return _A_DAY.match(text[:20]) is not None
 
 
 def _next_nth(number: int, said: date) -> date | None:

@@ -4,15 +4,26 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from functools import partial
+from dataclasses import dataclass
 
 from infold.marks import GONE
 from infold.messages import Message
+from infold.quoting.adding import Adder
 from infold.quoting.candidate import SURE, Candidate, Place
 from infold.quoting.courtesy import idle
-from infold.quoting.cues import CJK
-from infold.quoting.features import NOTHING, Seen, Setting, features, seen
+from infold.quoting.features import (
+    ANSWER,
+    FIRST,
+    HEADING,
+    ITEM,
+    LAST,
+    NOTHING,
+    PAIR,
+    Seen,
+    Setting,
+    seen,
+    size_of,
+)
 from infold.quoting.fields import fields
 from infold.quoting.pasted import in_quotes, letter_from
 from infold.quoting.scoring import Model, shipped
@@ -30,14 +41,20 @@ _SPEAKER = re.compile(r"(?:user|assistant|system|tool|human|ai): ", re.IGNORECAS
 _MARKS = ("; ", " – ", " — ", ": ", ", ", "；", "，", "、", " and ", " und ", " et ", " y ", " e ", " but ", " aber ")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Draft:
     """Words that may become a candidate, with what is to be known of them."""
 
     text: str
     places: tuple[Place, ...]
-    words: Seen
+    parts: tuple[Seen, ...]
+    """The sentence, or two sentences."""
     setting: Setting
+
+    @property
+    def words(self) -> Seen:
+        """What it shows."""
+        return self.parts[0] if len(self.parts) == 1 else seen(self.text)
 
 
 def read(message: Message, before: Sequence[Message]) -> tuple[Candidate, ...]:
@@ -48,27 +65,23 @@ def read(message: Message, before: Sequence[Message]) -> tuple[Candidate, ...]:
 def read_with(model: Model, message: Message, before: Sequence[Message]) -> tuple[Candidate, ...]:
     """`read` with another model."""
     found = []
-    text = message.text
-    letter = letter_from(text)
-    for draft in drafts(message, before[-REACH:]):
-        worth, standing = model.scores(features(draft.words, draft.setting))
-        last = draft.places[-1]
-        if message.role != "user":
-            standing = 0
-        elif standing >= SURE and (last.start >= letter or in_quotes(text, last.start, last.end)):
+    text, role, name = message.text, message.role, message.name or message.role
+    drafted = drafts(message, before[-REACH:])
+    if not drafted:
+        return ()
+    adder = Adder(model.tables, drafted[0].setting)
+    for draft in drafted:
+        sums = adder.sums(draft.parts, draft.text, draft.setting)
+        standing = model.standing(sums) if role == "user" else 0
+        if standing >= SURE and _of_others(text, draft.places[-1]):
             standing = SURE - 1  # what somebody else wrote is nobody's wish for sure
-        found.append(
-            Candidate(
-                draft.text,
-                draft.places,
-                message.role,
-                message.name or message.role,
-                message.created_at,
-                worth,
-                standing,
-            )
-        )
+        found.append(Candidate(draft.text, draft.places, role, name, message.created_at, model.worth(sums), standing))
     return tuple(found)
+
+
+def _of_others(text: str, place: Place) -> bool:
+    """Whether words stand in a pasted letter or between quotation marks."""
+    return place.start >= letter_from(text) or in_quotes(text, place.start, place.end)
 
 
 def drafts(message: Message, before: Sequence[Message]) -> list[Draft]:
@@ -80,81 +93,84 @@ def drafts(message: Message, before: Sequence[Message]) -> list[Draft]:
     if message.role not in ("user", "assistant"):
         return []
     text = message.text
-    pieces = [piece for one in split(text) for piece in _cut(text, one)]
+    pieces: list[tuple[Sentence, bool, bool]] = []
+    for one in split(text):
+        pieces += [(one, False, False)] if one.end - one.start <= LONGEST else _cut(text, one)
     if not pieces:
         return []
-    reply_to, question = _question(message, before)
-    settle = partial(
-        Setting,
-        message.role,
-        message.name is not None,
-        of=len(pieces),
-        length=len(text),
-        reply_to=reply_to,
-        reply_role=_speaker(message, before),
-    )
+    role, named = message.role, message.name is not None
+    last, question = _question(message, before)
     words = [seen(_folded(text[one.start : one.end])) for one, _, _ in pieces]
+    empty = [idle(one) for one in words]
+    around = [NOTHING, *words, NOTHING, NOTHING]
+    size = size_of(len(pieces), len(text))
+    reply = f"{_speaker(message, before)[:1]}{message.role[0]}{int(last.asks)}"
+
+    def setting(at: int, marks: list[str], after: int = 2) -> Setting:
+        answers = last.cues if at == 0 and last.asks else ()
+        marks += _at(at, len(pieces))
+        return Setting(role, named, marks + size, around[at], around[at + after], reply, answers)
+
     found: list[Draft] = []
     for at, (one, lead, tail) in enumerate(pieces):
-        here = partial(
-            settle,
-            at=at,
-            item=one.item,
-            heading=one.heading is not None,
-            before=words[at - 1] if at else NOTHING,
-        )
-        after = words[at + 1] if at + 1 < len(words) else NOTHING
+        marks = [ITEM] if one.item else []
         place = Place(message.seq, one.start, one.end)
-        said = f"{'… ' if lead else ''}{words[at].text}{'…' if tail else ''}"
+        said = words[at].text
+        if lead or tail:
+            said = f"{'… ' if lead else ''}{said}{'…' if tail else ''}"
         if one.heading:
             head = _folded(text[slice(*one.heading)])
             colon = "" if head.endswith((":", "：")) else ":"
             places = (Place(message.seq, *one.heading), place)
-            found.append(Draft(f"{head}{colon} {said}", places, words[at], here(after=after)))
+            found.append(Draft(f"{head}{colon} {said}", places, (words[at],), setting(at, [*marks, HEADING])))
             continue
         if at == 0 and question and len(said) <= _FRAGMENT and not words[at].asks:
-            joined = f"{question[0]} {said}"
-            found.append(Draft(joined, (question[1], place), seen(joined), here(after=after, answers=True)))
+            both = f"{question[0]} {said}"
+            found.append(Draft(both, (question[1], place), (seen(both),), setting(at, [*marks, ANSWER])))
             continue
-        if idle(words[at].text, words[at].words):
+        if empty[at]:
             continue
-        if not _empty(words[at]):
-            found.append(Draft(said, (place,), words[at], here(after=after)))
-        if at + 1 == len(pieces) or lead or tail or pieces[at + 1][2] or _SPEAKER.match(text, pieces[at + 1][0].start):
+        if not _says_little(words[at]):
+            found.append(Draft(said, (place,), (words[at],), setting(at, marks)))
+        if at + 1 == len(pieces) or lead or tail or empty[at + 1]:
             continue
-        follows = words[at + 1]
-        if _go_together(one, pieces[at + 1][0]) and not idle(follows.text, follows.words):
-            end = pieces[at + 1][0].end
-            joined = _folded(text[one.start : end])
-            after = words[at + 2] if at + 2 < len(words) else NOTHING
-            found.append(
-                Draft(joined, (Place(message.seq, one.start, end),), seen(joined), here(after=after, pair=True))
-            )
+        follows, _, cut = pieces[at + 1]
+        if not cut and _go_together(one, follows) and not _SPEAKER.match(text, follows.start):
+            both = _folded(text[one.start : follows.end])
+            place = Place(message.seq, one.start, follows.end)
+            found.append(Draft(both, (place,), (words[at], words[at + 1]), setting(at, [PAIR], 3)))
     return found
 
 
-def _empty(words: Seen) -> bool:
+def _at(at: int, of: int) -> tuple[str, ...]:
+    """The marks of the first and the last sentence of a message."""
+    if at == 0:
+        return (FIRST, LAST) if of == 1 else (FIRST,)
+    return (LAST,) if at == of - 1 else ()
+
+
+def _says_little(words: Seen) -> bool:
     """Whether a sentence says nothing by itself: a word or two, the label of what follows."""
     text = words.text
     if text.endswith((":", "：")):
         return True
-    if any(map(str.isdigit, text)):
+    if words.figures:
         return not words.words and len(text) < 6
-    if not text.isascii() and CJK.search(text):
+    if words.cjk:
         return len(text) < 6
     return len(words.words) < 3
 
 
 def _of_tool(message: Message) -> list[Draft]:
     """Fields of a result."""
-    text = message.text
-    found = fields(text)
+    found = fields(message.text)
+    size = size_of(len(found), len(message.text))
     return [
         Draft(
             one.text,
             (Place(message.seq, one.start, one.end),),
-            seen(one.text),
-            Setting("tool", at=at, of=len(found), length=len(text)),
+            (seen(one.text),),
+            Setting("tool", False, [*_at(at, len(found)), *size], NOTHING, NOTHING, "t0", ()),
         )
         for at, one in enumerate(found)
     ]
@@ -184,9 +200,9 @@ def _cut(text: str, one: Sentence) -> Iterator[tuple[Sentence, bool, bool]]:
         if at < _EARLIEST:
             at = window.rfind(" ", _EARLIEST)
         end = start + (at if at >= _EARLIEST else LONGEST)
-        yield replace(one, start=start, end=len(text[:end].rstrip())), start > one.start, True
+        yield one._replace(start=start, end=len(text[:end].rstrip())), start > one.start, True
         start = end + len(text[end : one.end]) - len(text[end : one.end].lstrip())
-    yield replace(one, start=start), start > one.start, False
+    yield one if start == one.start else one._replace(start=start), start > one.start, False
 
 
 def _speaker(message: Message, before: Sequence[Message]) -> str:

@@ -7,16 +7,17 @@ import json
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from importlib.resources import files
 from typing import Any
 
+from infold.quoting.adding import Tables
 from infold.quoting.candidate import MOST
 
 WORTH, STANDING = "worth", "standing"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Model:
     """Weights of two scores by feature, and the curve each sum is read off."""
 
@@ -34,10 +35,18 @@ class Model:
                 two += found[1]
         return one, two
 
-    def scores(self, features: Iterable[str]) -> tuple[int, int]:
-        """Worth and standing, 0 to MOST."""
-        one, two = self.sums(features)
-        return read_off(self.curves[0], one), read_off(self.curves[1], two)
+    @cached_property
+    def tables(self) -> Tables:
+        """The weights by what a sentence shows."""
+        return Tables(self.weights, self.bias)
+
+    def worth(self, sums: tuple[int, int]) -> int:
+        """0 to MOST."""
+        return read_off(self.curves[0], sums[0])
+
+    def standing(self, sums: tuple[int, int]) -> int:
+        """0 to MOST."""
+        return read_off(self.curves[1], sums[1])
 
 
 def read_off(curve: tuple[tuple[int, int], ...], at: int) -> int:

@@ -9,7 +9,8 @@ import re
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass
+from functools import lru_cache
+from typing import NamedTuple
 
 from infold.marks import without_own
 
@@ -19,6 +20,7 @@ MOST_LINES = 400
 MOST_SENTENCES = 60
 _LONGEST_LINE = 6000
 _LONGEST_HEADING = 70
+_KEPT = 20_000  # characters of a message whose sentences are kept for a while
 _WRAPPED = 60  # a line this long without an end goes on in the next one
 
 _FENCE = re.compile(r"\s{0,3}(```|~~~)")
@@ -30,13 +32,16 @@ _LOG = re.compile(
 )
 _CODE = re.compile(
     r"\s*(?:def |class |import |from \S+ import|return\b|function\b|const |let |var |public |private |#include|SELECT |INSERT |UPDATE "
-    r"|CREATE |<\/?[a-zA-Z][^>]*>\s*$|[}\])]+[;,]?\s*$|@\w+(?:\(|$)|//|/\*|if \(|for \(|while \()|.*(?:[;{]|=>|\):)\s*$|\s*[\w.\[\]\"']+ ?[:+-]?= ?\S+$"
+    r"|CREATE |<\/?[a-zA-Z][^>]*>\s*$|[}\])]+[;,]?\s*$|@\w+(?:\(|$)|//|/\*|if \(|for \(|while \()"
 )
+_CODE_ENDS = (";", "{", "=>", "):")
+_ASSIGNED = re.compile(r"\s*[\w.\[\]\"']+ ?[:+-]?= ?\S+$")
 _RULE = re.compile(r"\s*(?:[-=*_~]\s*){3,}$")
 _LABEL = re.compile(r"[^.!?。！？]{2,70}[:：]\s*$")
-# The end of a sentence: marks, then quotes and brackets that close it.
+# The end of a sentence: marks, then quotes and brackets that close it. The first mark is looked for, then what it is.
 _END = re.compile(
-    r"(?<![.!?…])(?:[.!?…]++[\"'”’»)\]*_]*+(?=\s)|[。！？；]+[”’」』）\"]*|[!?]++[\"'”’»)\]]*+(?=[\u3400-\u9fff]))"
+    r"[.!?…。！？；](?<![.!?…].)(?:(?<![。！？；])[.!?…]*+[\"'”’»)\]*_]*+(?=\s)|(?<=[。！？；])[。！？；]*[”’」』）\"]*"
+    r"|(?<=[!?])[!?]*+[\"'”’»)\]]*+(?=[\u3400-\u9fff]))"
 )
 _BEFORE = re.compile(r"[^\s(\[\"'“„«]{1,12}$")
 _SHORT = frozenset(
@@ -49,8 +54,7 @@ _MONTH = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Sentence:
+class Sentence(NamedTuple):
     """One sentence, and the heading of the list it is an item of."""
 
     start: int
@@ -66,8 +70,17 @@ def sentences(text: str) -> list[tuple[int, int]]:
     return [(one.start, one.end) for one in split(text)]
 
 
-def split(text: str) -> list[Sentence]:
-    """The sentences worth reading, in order."""
+def split(text: str) -> tuple[Sentence, ...]:
+    """The sentences worth reading, in order. A message's are asked for again: by the message after it, and for entities."""
+    return _split(text) if len(text) <= _KEPT else tuple(_found(text))
+
+
+@lru_cache(maxsize=64)
+def _split(text: str) -> tuple[Sentence, ...]:
+    return tuple(_found(text))
+
+
+def _found(text: str) -> list[Sentence]:
     found: list[Sentence] = []
     heading: tuple[int, int] | None = None
     for number, (start, end) in enumerate(_paragraphs(text)):
@@ -76,13 +89,13 @@ def split(text: str) -> list[Sentence]:
             heading = _within(text, start + title.end(), end)
             continue
         mark = _ITEM.match(line)
-        if mark is None and not text[start:end].strip():
+        if mark is None and not line.strip():
             continue
         if mark is None:
             heading = None
         for at, (first, last) in enumerate(_split_line(text, start + (mark.end() if mark else 0), end)):
             found.append(Sentence(first, last, heading if mark and at == 0 else None, mark is not None, number))
-        if mark is None and found and _LABEL.match(line) and end - start <= _LONGEST_HEADING:
+        if mark is None and found and end - start <= _LONGEST_HEADING and _LABEL.match(line):
             heading = (found[-1].start, found[-1].end)
     return found[:MOST_SENTENCES]
 
@@ -98,6 +111,10 @@ def _within(text: str, start: int, end: int) -> tuple[int, int] | None:
 
 def _paragraphs(text: str) -> Iterator[tuple[int, int]]:
     """Lines to read; a wrapped line and the next one are one."""
+    if "\n" not in text and len(text) <= MOST_READ and without_own(text) is text:
+        if text and not _FENCE.match(text) and not _no_prose(text[:300]):
+            yield 0, len(text)
+        return
     budget = MOST_READ
     open_at = -1
     last = -1
@@ -172,12 +189,23 @@ def _kept_lines(text: str, kept: list[str], lines: list[tuple[int, int]]) -> lis
 
 def _left_out(line: str) -> int:
     """2 for a line that is surely no prose, 1 for one that looks like code, 0 for the rest."""
-    bare = line.strip()
-    if not bare or (bare.startswith(">") and not bare.startswith(">>> ")) or bare.count("|") >= 2 or _RULE.match(line):
-        return 2 if bare else 0
-    if _LOG.match(line):
+    if _no_prose(line):
         return 2
-    return 1 if _CODE.match(line) else 0
+    if line.rstrip().endswith(_CODE_ENDS) or ("=" in line and _ASSIGNED.match(line)):
+        return 1
+    return 1 if _CODE.match(line) and line.strip() else 0
+
+
+def _no_prose(line: str) -> bool:
+    bare = line.strip()
+    if not bare:
+        return False
+    return (
+        (bare[0] == ">" and not bare.startswith(">>> "))
+        or bare.count("|") >= 2
+        or _RULE.match(line) is not None
+        or _LOG.match(line) is not None
+    )
 
 
 def _split_line(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
@@ -189,13 +217,17 @@ def _split_line(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
             continue
         if mark.group()[0] == "…" and stop < end and text[stop : stop + 2].strip()[:1].islower():
             continue
-        yield from _trimmed(text, at, stop)
+        if span := _trimmed(text, at, stop):
+            yield span
         at = stop
-    yield from _trimmed(text, at, end)
+    if at < end and (span := _trimmed(text, at, end)):
+        yield span
 
 
 def _ends(text: str, start: int, dot: int, stop: int, end: int) -> bool:
     """Whether a full stop ends a sentence, and no abbreviation or ordinal."""
+    if dot - start >= 6 and text[dot - 6 : dot].isalpha():
+        return True  # too long a word
     before = _BEFORE.search(text, max(start, dot - 12), dot)
     word = before.group().lower() if before else ""
     if text[dot : dot + 2] == ".." or len(word) > 5:
@@ -208,11 +240,10 @@ def _ends(text: str, start: int, dot: int, stop: int, end: int) -> bool:
     return not (word in _SHORT or (len(word) == 1 and word.isalpha() and word != "i" and text[dot - 1].isupper()))
 
 
-def _trimmed(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+def _trimmed(text: str, start: int, end: int) -> tuple[int, int] | None:
     """The span without white space around it, if it has a letter or digit."""
     while start < end and text[start].isspace():
         start += 1
     while end > start and text[end - 1].isspace():
         end -= 1
-    if any(map(str.isalnum, text[start:end])):
-        yield start, end
+    return (start, end) if any(map(str.isalnum, text[start:end])) else None
