@@ -36,7 +36,7 @@ _BESIDE = 1
 """Telling words of its other sentences that may be lost with it."""
 _COMMON = 60
 """Lines that a word may stand in and still tell which are meant."""
-_MOST = 400
+_MOST = 100
 """Lines that are looked at for one word: a word of more lines tells nothing."""
 
 
@@ -181,10 +181,9 @@ def _same_slot(new: Said, known: Index) -> Iterator[tuple[int, Effect]]:
     slot = new.slot
     if slot is None:
         return
-    exact = [at for at in known.having(("slot", slot.of)) if one_owner(new, slot, known.lines[at])]
-    for at in exact:
+    for at in sorted(islice(reversed(known.having(("slot", slot.of))), _COMMON)):
         old = known.lines[at]
-        if old.slot is None or not old.sure:
+        if old.slot is None or not old.sure or not one_owner(new, slot, old):
             continue
         yield from ((at, effect) for effect in _against(new, slot, old, old.slot))
 
