@@ -130,16 +130,18 @@ class Adder:
         total -= _sum(marks, {*one.cues}.intersection(two.cues))
         # What stands across the seam.
         double, across, capital = between
-        total += _sum(tables.terms, {double} - a.terms - b.terms) + _sum(tables.runs, {*across} - a.runs - b.runs)
+        if double not in a.terms and double not in b.terms:
+            total += tables.terms.get(double, 0)
+        total += _sum(tables.runs, {run for run in across if run not in a.runs and run not in b.runs})
         for name in PAIRS.get(double, ()):
             if f"{name}2" not in one.cues and f"{name}2" not in two.cues:
                 total += marks.get(f"{name}2", 0)
-        words = one.words + two.words
+        words = one.words if len(one.words) > 1 else one.words + two.words
         return total + self._form(
             words,
             [
                 *counted(
-                    len(words),
+                    len(one.words) + len(two.words),
                     one.digits + two.digits,
                     one.capitals + two.capitals + capital,
                     one.clauses + two.clauses,

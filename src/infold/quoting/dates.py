@@ -11,6 +11,8 @@ from collections.abc import Iterator
 from datetime import UTC, date, datetime, timedelta
 from itertools import groupby, islice
 
+from infold.quoting.cues import letters_of
+
 _READ = 4_000
 """Characters of a text that are read."""
 _MOST = 4
@@ -169,7 +171,7 @@ _SIGNS = frozenset(
     + [one for name in (*_OFFSETS, *_WEEKDAYS) for one in re.findall(r"[^\W\d_]+", name) if one < "一"]
 ).difference(_COMMON)
 _NTH = re.compile(r"\d(?:st|nd|rd|th)\b|\b(?:zum|spätestens|le|del|día|dia) \d", re.IGNORECASE)
-_WORD, _DIGIT = re.compile(r"[^\W\d_]+"), re.compile(r"\d")
+_DIGIT = re.compile(r"\d")
 _ZH = re.compile("[天周星期礼拜晚早底号日]")
 
 
@@ -216,7 +218,7 @@ def _anchors(text: str) -> Iterator[re.Match[str]]:
 
 def _may_name_a_day(text: str) -> bool:
     """Whether a text has a word that can be part of a relative date: most have none, and the patterns are slow."""
-    if not _SIGNS.isdisjoint(_WORD.findall(text.lower())) or (_DIGIT.search(text) and _NTH.search(text)):
+    if not _SIGNS.isdisjoint(letters_of(text.lower())) or (_DIGIT.search(text) and _NTH.search(text)):
         return True
     return not text.isascii() and _ZH.search(text) is not None
 

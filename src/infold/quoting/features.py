@@ -197,7 +197,8 @@ def seam(one: Seen, two: Seen, text: str) -> tuple[str, list[str], int] | None:
         or one.text[-1].isdigit()
         or not (one.words and two.words)
         or len(one.words) + len(two.words) > MOST_WORDS
-        or len(text.lower()) > MOST_LETTERS
+        or len(text) > MOST_LETTERS
+        or not (text.isascii() or len(text.lower()) <= MOST_LETTERS)
     ):
         return None
     capital = _CAPITAL.match(text, len(one.text)) is not None

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import re
 
+from infold.quoting.cues import letters_of
+
 _READ = 600
 """Characters of a text that are read."""
 _USERS = frozenset(("rule", "constraint", "preference", "who", "goal", "decision", "open"))
@@ -193,7 +195,6 @@ _PROMISING = frozenset(f"ll will back promise ich je te le retorno {_ANY_CHINESE
 _AGREEING = frozenset("decided agreed chose settled decision".split())
 _OVER = re.compile(r"\b(?:was|were|war|était|fue|era|foi) [\w ]{0,12}$", re.IGNORECASE)
 _HAN = re.compile("[一-鿿]")
-_WORD = re.compile(r"[^\W\d_]+")
 
 
 def _by_word() -> tuple[list[tuple[str, re.Pattern[str]]], dict[str, list[int]]]:
@@ -218,7 +219,7 @@ _LINES, _CALLS = _by_word()
 def kind_of(text: str, role: str) -> str:
     """The kind that a sentence's own words name, else "fact"; `role` is user, assistant or tool."""
     text = text[:_READ]
-    words = set(_WORD.findall(text.lower()))
+    words = set(letters_of(text.lower()))
     if not text.isascii() and _HAN.search(text):
         words.add(_ANY_CHINESE)
     if text.rstrip(" \"'»”)*").endswith(("?", "？")):

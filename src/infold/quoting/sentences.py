@@ -75,7 +75,7 @@ def split(text: str) -> tuple[Sentence, ...]:
     return _split(text) if len(text) <= _KEPT else tuple(_found(text))
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=128)
 def _split(text: str) -> tuple[Sentence, ...]:
     return tuple(_found(text))
 
