@@ -113,8 +113,8 @@ class Remembering(Handle):
     def beside_memory(self, connection: Connection, state: State, view: View) -> View:
         """A view with the facts that hold in spite of memory: of the user's other chats, and those in conflict."""
         policy = state.policy
-        if not policy.facts_cap or (not state.row.cursor and not state.row.user):
-            return view
+        if not policy.facts_cap or not state.row.user:
+            return view  # what a chat itself knows stands in its memory
         user = state.row.user if policy.user_facts else None
         own, known = self._memory.knowledge.lately(connection, state.row, user)
         kept = state.rendered.get(("beside", id(known)))

@@ -11,6 +11,7 @@ from infold.lines.rendering import render
 from infold.marks import BRIDGE_HEADER, FACTS_HEADER, LEAVES_HEADER, NOTHING, PINS_HEADER, SUMMARY_HEADER
 from infold.messages import Message
 from infold.quoting.digest import digest
+from infold.quoting.reading import REACH
 from infold.tokens import MESSAGE_OVERHEAD, count, count_cached
 
 
@@ -96,8 +97,8 @@ def bridge_message(
         head = f"{BRIDGE_HEADER} Messages {first}–{last} ({number} {noun}) are not shown in full.\n"
         used = MESSAGE_OVERHEAD + count(head) + 1
         lines: list[str] = []
-        for message in reversed(hidden):
-            line, tokens = cache.get(message.seq) or _digest_line(message, cache)
+        for at in range(len(hidden) - 1, -1, -1):
+            line, tokens = cache.get(hidden[at].seq) or _digest_line(hidden, at, cache)
             if used + tokens > reserve:
                 break
             used += tokens
@@ -110,9 +111,9 @@ def bridge_message(
     return found
 
 
-def _digest_line(message: Message, cache: dict[Any, Any]) -> tuple[str, int]:
-    line = f"- {digest(message)}\n"
-    cache[message.seq] = found = (line, count(line))
+def _digest_line(hidden: Sequence[Message], at: int, cache: dict[Any, Any]) -> tuple[str, int]:
+    line = f"- {digest(hidden[at], hidden[max(0, at - REACH) : at])}\n"
+    cache[hidden[at].seq] = found = (line, count(line))
     return found
 
 

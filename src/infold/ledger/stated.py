@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
 import logging
@@ -75,16 +76,25 @@ def latest_of_user(connection: Connection, user: str, most: int) -> list[Line]:
 def _read(rows: Iterable[Sequence[Any]]) -> tuple[list[Line], list[Damaged]]:
     found: list[Line] = []
     damaged: list[Damaged] = []
-    for *evidence, seq, seal, key, chat in rows:
-        line = line_rows.read(evidence, (seq,), seal)
+    for row in rows:
+        seq, key, chat = row[-4], row[-2], row[-1]
+        line = _line(tuple(row))
         if line is None:
             damaged.append((chat, seq))
             log.warning(
                 "table stated, row %s of chat %s is damaged; it is left out until its message is read again", key, chat
             )
         else:
-            found.append(replace(line, id=_id(chat, line), chat=chat))
+            found.append(line)
     return found, damaged
+
+
+@functools.lru_cache(maxsize=4096)
+def _line(row: tuple[Any, ...]) -> Line | None:
+    """A row as a line: contexts ask for the newest rows again after every fold."""
+    *evidence, seq, seal, _, chat = row
+    line = line_rows.read(evidence, (seq,), seal)
+    return replace(line, id=_id(chat, line), chat=chat) if line is not None else None
 
 
 def _id(chat: str, line: Line) -> str:

@@ -31,7 +31,7 @@ def read_all(messages: Sequence[Message], before: Sequence[Message]) -> list[tup
     not depend on where a run of messages begins or ends."""
     every = [*before, *messages]
     start = len(before)
-    return [_once(message, every[max(0, start + at - REACH) : start + at]) for at, message in enumerate(messages)]
+    return [read_once(message, every[max(0, start + at - REACH) : start + at]) for at, message in enumerate(messages)]
 
 
 def says_nothing(text: str) -> bool:
@@ -43,7 +43,8 @@ def says_nothing(text: str) -> bool:
     return endless or (len(words) >= _MANY and len(set(words)) * 4 <= len(words))
 
 
-def _once(message: Message, before: Sequence[Message]) -> tuple[Candidate, ...]:
+def read_once(message: Message, before: Sequence[Message]) -> tuple[Candidate, ...]:
+    """What a message may be quoted for; `before` are the messages right before it, REACH at most."""
     said = tuple((one.seq, one.role, one.name, one.text) for one in before)
     key = (message.seq, message.role, message.name, message.created_at, message.text, said)
     return _read.get(key, lambda: tuple(one for one in read(message, before) if not says_nothing(one.words)))

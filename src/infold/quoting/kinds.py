@@ -141,6 +141,7 @@ lembra lembre tenho preciso vou falta pendente :: \bme lembr[ae]\b|\btenho que (
 """,
     "artifact": r"""
 order booking ticket invoice reference ref confirmation case claim tracking serial policy account contract reservation receipt version number protocolo código :: \b(?:order|booking|ticket|invoice|reference|ref|confirmation|case|claim|tracking|serial|policy|account|contract|reservation|receipt|protocolo|código)(?: (?:number|no\.?|nr\.?|id|code))?(?: is|['’]s|:| =)? ?[*`#]*(?-i:(?=[\w/-]{{4}})[A-Z0-9][A-Z0-9/-]*\d[\w-]*)|\bversion (?:is )?\d+\.\d
+password code pin number id :: \b(?:password|code|pin|number|id)\b[\w '’-]{{0,40}}? is [*`#]*(?=[\w/-]*\d)[\w/-]{{4,}}
 bestellnummer auftragsnummer rechnungsnummer aktenzeichen kundennummer mitgliedsnummer vorgangsnummer numéro référence dossier número referencia localizador :: \b(?:\w+nummer|aktenzeichen|numéro(?: de \w+)?|référence|dossier|número(?: de \w+)?|referencia|localizador)(?: ist| est| es| é|:)? ?[*`#]*(?-i:(?=[\w/-]{{4}})[A-Z0-9][A-Z0-9/-]*\d[\w-]*)
 """,
     "state": r"""
