@@ -36,6 +36,7 @@ _HEADER = re.compile(  # in a context as text, it may stand after a speaker's la
     r"\s*(?:[A-Z]\w{0,20}: )?(?:\[summary-depth:\d+\] ?)?(?:\[infold (?:memory(?: policy)?|bridge|sources|recall|entities|removed)\]|BACKGROUND – PRIOR)"
 )
 _HEADING = re.compile(rf"\s*#{{1,6}} (?:{'|'.join(map(re.escape, HEADINGS.values()))})(?: \(quoted\))?\s*$")
+_OURS = re.compile(rf"\s*#{{1,6}} (?:{'|'.join(map(re.escape, HEADINGS.values()))}) \(quoted\)\s*$")
 _QUOTED = re.compile(r"\s*(?:#\d+ |\d{4}-\d\d-\d\d:\s*$|undated:\s*$)")
 _EXCERPT = re.compile(r"\s*\[… about \d+ tokens left out; the ledger keeps the whole message …\]\s*$")
 _BODY = re.compile(rf"\s*(?:[-*•] |{re.escape(NOTHING)})")
@@ -49,7 +50,7 @@ _INPUT = re.compile(
 )
 # Whatever infold wrote has one of these in it.
 _SIGNS = (
-    "[infold ", "[summary-depth:", "BACKGROUND – PRIOR", "<memory>\n", "<messages>\n", "<meta total_", "=== EXISTING_", "[… about ",
+    " (quoted)", "[infold ", "[summary-depth:", "BACKGROUND – PRIOR", "<memory>\n", "<messages>\n", "<meta total_", "=== EXISTING_", "[… about ",
 )  # fmt: skip
 
 
@@ -78,7 +79,7 @@ def without_own(text: str) -> str:
             continue
         if quoted:
             quoted = line.strip() != RECALL_END
-        elif _HEADER.match(line):
+        elif _HEADER.match(line) or (not inside and _OURS.match(line)):
             inside, loose, quoted = True, SOURCES_HEADER in line, RECALL_HEADER in line
             ended = quoted and _has_end(lines[at + 1 :])
         elif inside and _HEADING.match(line):
