@@ -113,7 +113,7 @@ def test_other_languages_are_read(text: str) -> None:
 
 def test_an_answer_stands_with_its_question() -> None:
     found = lines(say("Which one shall I order?", "assistant"), say("The blue one.", seq=2))
-    assert found[0].text == "Which one shall I order? The blue one."
+    assert found[0].text == "Which one shall I order? – The blue one."
     assert found[0].sources == (1, 2)
 
 

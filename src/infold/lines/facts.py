@@ -8,6 +8,7 @@ from dataclasses import replace
 from infold.lines.line import CONFLICTING, CURRENT, SUPERSEDED, Line, is_standing
 from infold.lines.merging import said_of
 from infold.quoting import replacing
+from infold.quoting.closing import finished
 
 
 class Facts(tuple[Line, ...]):
@@ -66,10 +67,10 @@ def lasts(line: Line) -> bool:
 
 
 def notable(line: Line) -> bool:
-    """Whether a line is worth noting beside memory: a fact, or a word of change that may overrule one."""
+    """Whether a line is worth noting beside memory: a fact, or a word of change or of what is done, which may overrule one."""
     if lasts(line):
         return True
     if not line.own:
         return False
     said = said_of(line)
-    return said.changed or said.brief or bool(said.taken)
+    return said.changed or said.brief or bool(said.taken) or finished(said)

@@ -40,6 +40,8 @@ if TYPE_CHECKING:
 
 LEAST = 40
 """Worth below which a sentence is hardly ever worth a line."""
+ASKING = 150
+"""The same for a question."""
 TELLING, _ENOUGH = 250, 10
 """Where a layer has so many lines of this worth, it takes no others."""
 NAMED = 300
@@ -72,7 +74,7 @@ def fold_quotations(memory: Sequence[Line], found: Sequence[Candidate], policy: 
 def shortlist(found: Sequence[Candidate], room: int) -> list[Candidate]:
     """The candidates that may become lines within a room of tokens, with a reserve, in their order; of messages that hardly say
     anything, the best one."""
-    telling = [one for one in found if one.worth >= LEAST]
+    telling = [one for one in found if one.worth >= (ASKING if one.words.endswith(("?", "？")) else LEAST)]
     if not telling:
         return sorted(found, key=lambda one: (-one.worth, one.places))[:1]
     return [telling[at] for at in choose(telling, [_about(one) for one in telling], _RESERVE * room)]
@@ -342,11 +344,15 @@ class _Meeting:
                 self._repeat(old, line)
                 return
             if effect is Effect.REPLACES:  # the new one is never the one that is lost
-                worth, standing, worthy = max(worth, old.worth), max(standing, old.standing), True
+                worth, standing, worthy = max(worth, old.worth, NAMED), max(standing, old.standing), True
             draft.remove(old.id)
             self.index.remove(at)
         if not worthy:
             return
+        asked = {(place,) for place in line.places[:-1]}
+        for question in [one for one in draft.lines.values() if one.places in asked]:  # it stands before its answer
+            draft.remove(question.id)
+            self.index.remove(self.places[question.id])
         layer = draft.layer_of(line, standing, LEAF if draft.policy.leaf_cap else LONG)
         self._know(said, draft.add(line, worth=worth, standing=standing, layer=layer))
 

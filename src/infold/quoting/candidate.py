@@ -29,6 +29,8 @@ class Candidate:
     """0 to MOST: how much a careful reader would want it known."""
     standing: int = 0
     """0 to MOST: how sure it is to hold until it is taken back."""
+    borrowed: bool = False
+    """Whether the words are pasted or quoted: somebody else's."""
 
     @property
     def text(self) -> str:
@@ -38,7 +40,7 @@ class Candidate:
     @property
     def kind(self) -> str:
         """As outright words name it, else "fact"."""
-        return _kind_of(self.words, self.role)
+        return "fact" if self.borrowed else _kind_of(self.words, self.role)
 
     @property
     def seq(self) -> int:

@@ -13,6 +13,11 @@ from infold.quoting.reading import REACH, read
 _ENDLESS = 80  # characters
 _FEW, _MANY = 6, 8  # words
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
+_ORDERS = re.compile(
+    r"\b(?:ignore|disregard|forget) (?:all |any |the |your |my )*(?:previous|earlier|prior|above) (?:instructions|prompts?|messages|rules)\b"
+    r"|\byour (?:policy|system prompt|instructions) (?:is|are|must)\b|\bwrite (?:in|into|to) (?:the |your )?(?:memory|summary)\b",
+    re.IGNORECASE,
+)
 _MANNERS = frozenset(
     "ok okay okey k kk yes yeah yep yup no nope nah sure right alright fine good great perfect nice cool lovely super wow haha lol hmm oh ah ugh phew "
     "thanks thank you thx ta cheers please sorry welcome noted understood got it done will do sounds exactly agreed indeed absolutely of course "
@@ -39,6 +44,8 @@ def says_nothing(text: str) -> bool:
     words = text.split()
     if len(words) <= _FEW and all(word in _MANNERS for word in _WORD.findall(text.lower())):
         return True
+    if _ORDERS.search(text):
+        return True  # to whoever writes memory: no memory
     endless = len(words) == 1 and len(text) > _ENDLESS and text.isascii()
     return endless or (len(words) >= _MANY and len(set(words)) * 4 <= len(words))
 

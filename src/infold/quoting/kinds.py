@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 
 from infold.quoting.cues import letters_of
+from infold.quoting.health import is_vital
 
 _READ = 600
 """Characters of a text that are read."""
@@ -67,6 +68,7 @@ sem :: (?:^|[.,;:] |\b(?:e|mas) )sem (?:emojis?|carinhas?|exclamaç\w+|enrolaç�
 chama chame chamar responda responde escreva :: \b(?:me cham[ae] de|pode me chamar de|(?:responda|responde|escreva)(?: sempre)? em {tongue})
 """,
     "constraint": r"""
+vegan vegetarian deaf blind pregnant celiac coeliac diabetic eat drink :: \bi(?:['’]m| am) (?:an? )?(?:vegan|vegetarian|deaf|blind|pregnant|celiac|coeliac|diabetic)\b|\bi (?:don['’]t|do not|can['’]t|cannot) (?:eat|drink)\b
 allergic allergy allergies intolerant coeliac celiac vegetarian vegan lactose wheelchair :: \b(?:allergic to|allerg(?:y|ies) to|intolerant|(?:is|am|are|['’]s|['’]m|['’]re) (?:a )?(?:strictly )?(?:coeliac|celiac|vegetarian|vegan|lactose[ -]intolerant)|uses? a wheelchair|in a wheelchair)\b
 can cant cannot :: \bi (?:can['’]?t|cannot|can not) (?:eat|drink|swim|drive|lift|climb|hear|afford|tolerate|have (?:milk|gluten|dairy|nuts|eggs))\b
 budget ceiling limit cap :: \b(?:my|our|the|total) (?:\w+ )?(?:budget|ceiling|spending limit|limit|cap) (?:for [\w ]+ )?(?:is|are|stays|['’]s)\b(?! (?:ok|fine|good|right|great)\b)|\bbudget['’]s\b|\bbudget of\b
@@ -194,6 +196,17 @@ _ASKING = frozenset(
 )
 _PROMISING = frozenset(f"ll will back promise ich je te le retorno {_ANY_CHINESE}".split())
 _AGREEING = frozenset("decided agreed chose settled decision".split())
+_WISHES = frozenset(["rule", "preference", "constraint"])
+_ONE_PIECE = re.compile(
+    r"^\W*(?:please |can you |could you )?(?:write|draft|rewrite|translate|summari[sz]e|make|create|compose|generate|shorten|edit|proofread|paint|imagine)\b(?! (?:sure|it a rule))"
+    r"|\b(?:in|for|on) this (?!chat|app|project|house|family|conversation)\w+|\bthis (?:letter|mail|e-?mail|text|story|trip|time|one|draft|poem)\b"
+    r"|^\W*(?:bitte )?(?:schreib|übersetze|fass)\w*\b(?!.*\b(?:immer|nur|stets)\b)|^\W*(?:écris|traduis|résume|escribe|traduce|resume|escreva|traduza|resuma)\b(?!.*\b(?:toujours|seulement|siempre|solo|sempre|só)\b)",
+    re.IGNORECASE,
+)
+"""A wish inside a request for one piece of work."""
+_SPEAKERS = frozenset(
+    "i im my we our ich mein meine meinen wir je ai mon ma mes yo soy tengo mi mis eu sou tenho meu minha allergy allergic son daughter".split()
+)
 _OVER = re.compile(r"\b(?:was|were|war|était|fue|era|foi) [\w ]{0,12}$", re.IGNORECASE)
 _HAN = re.compile("[一-鿿]")
 
@@ -234,7 +247,9 @@ def kind_of(text: str, role: str) -> str:
         if role == "user" or kind not in _USERS:
             found = pattern.search(text)
             if found is not None and not _of_others(text[: found.start()], kind):
-                return kind
+                return "fact" if kind in _WISHES and _ONE_PIECE.search(text) else kind
+    if role == "user" and words & _SPEAKERS and is_vital(text) and _REPORTED.search(text) is None:
+        return "constraint"
     return "artifact" if "/" in text and _LINK.search(text) else "fact"
 
 

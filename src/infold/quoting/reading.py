@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from infold.marks import GONE
 from infold.messages import Message
 from infold.quoting.adding import Adder
-from infold.quoting.candidate import SURE, Candidate, Place
+from infold.quoting.candidate import LIKELY, Candidate, Place
 from infold.quoting.courtesy import idle
 from infold.quoting.features import (
     ANSWER,
@@ -25,6 +25,7 @@ from infold.quoting.features import (
     size_of,
 )
 from infold.quoting.fields import fields
+from infold.quoting.health import is_vital
 from infold.quoting.pasted import in_quotes, letter_from
 from infold.quoting.scoring import Model, shipped
 from infold.quoting.sentences import Sentence, split
@@ -37,7 +38,13 @@ _SHORT = 140  # sentences up to this length may stand together
 _PAIR = 220
 _FRAGMENT = 40
 _QUESTION = 160
+_MINE = frozenset(
+    "i i'm i've i'd i'll im my we we're we've our ich mein meine meinen wir unser je j'ai mon ma mes nous yo soy mi mis eu sou meu minha".split()
+)
+"""Words of who speaks of themselves: such a sentence stands by itself."""
 _SPEAKER = re.compile(r"(?:user|assistant|system|tool|human|ai): ", re.IGNORECASE)  # in a pasted conversation
+_PLAIN = frozenset('\n"“”„«»「」『』')
+"""Signs without which nothing in a message is pasted or quoted."""
 _MARKS = ("; ", " – ", " — ", ": ", ", ", "；", "，", "、", " and ", " und ", " et ", " y ", " e ", " but ", " aber ")
 
 
@@ -70,12 +77,15 @@ def read_with(model: Model, message: Message, before: Sequence[Message]) -> tupl
     if not drafted:
         return ()
     adder = Adder(model.tables, drafted[0].setting)
+    may_borrow = role == "user" and not _PLAIN.isdisjoint(text)
     for draft in drafted:
         sums = adder.sums(draft.parts, draft.text, draft.setting)
         standing = model.standing(sums) if role == "user" else 0
-        if standing >= SURE and _of_others(text, draft.places[-1]):
-            standing = SURE - 1  # what somebody else wrote is nobody's wish for sure
-        found.append(Candidate(draft.text, draft.places, role, name, message.created_at, model.worth(sums), standing))
+        borrowed = may_borrow and _of_others(text, draft.places[-1])
+        if borrowed:
+            standing = min(standing, LIKELY - 1)  # what somebody else wrote is not the user's word
+        worth = model.worth(sums)
+        found.append(Candidate(draft.text, draft.places, role, name, message.created_at, worth, standing, borrowed))
     return tuple(found)
 
 
@@ -124,9 +134,10 @@ def drafts(message: Message, before: Sequence[Message]) -> list[Draft]:
             places = (Place(message.seq, *one.heading), place)
             found.append(Draft(f"{head}{colon} {said}", places, (words[at],), setting(at, [*marks, HEADING])))
             continue
-        if at == 0 and question and len(said) <= _FRAGMENT and not words[at].asks:
-            both = f"{question[0]} {said}"
-            found.append(Draft(both, (question[1], place), (seen(both),), setting(at, [*marks, ANSWER])))
+        if at == 0 and question and len(said) <= _FRAGMENT and not words[at].asks and _MINE.isdisjoint(words[at].words):
+            shown = f"{question[0]} – {said}"
+            read_as = (seen(f"{question[0]} {said}"),)
+            found.append(Draft(shown, (question[1], place), read_as, setting(at, [*marks, ANSWER])))
             continue
         if empty[at]:
             continue
@@ -158,7 +169,8 @@ def _says_little(words: Seen) -> bool:
         return not words.words and len(text) < 6
     if words.cjk:
         return len(text) < 6
-    return len(words.words) < 3
+    least = 2 if words.words and words.words[0] in _MINE else 3
+    return len(words.words) < least and not is_vital(text)
 
 
 def _of_tool(message: Message) -> list[Draft]:

@@ -112,6 +112,8 @@ def effects(new: Said, known: Index) -> list[tuple[int, Effect]]:
     found: dict[int, Effect] = {}
     for one in (*new.parts, new) if new.parts else (new,):
         for at, effect in _hits(one, known):
+            if effect is Effect.REPEATS and one is not new:
+                continue  # it says more than that
             if at not in found or _ORDER[effect] < _ORDER[found[at]]:
                 found[at] = effect
     return sorted(found.items())
@@ -244,7 +246,7 @@ def _other_choice(new: Said, known: Index) -> Iterator[tuple[int, Effect]]:
     """Lines that chose another thing of the same kind: "SQLite instead"."""
     gone = frozenset(word for taken in new.taken for word in taken.words)
     chosen = [word for word in sorted(new.core - gone) if word in KIN]
-    if len(chosen) == 1 and not new.denies and (new.brief or gone or "switch" in new.core):
+    if len(chosen) == 1 and not new.denies and (new.brief or new.changed or gone or "switch" in new.core):
         others = [word for word, group in KIN.items() if group == KIN[chosen[0]] and word != chosen[0]]
         rest = new.core - gone - CHOOSE - {chosen[0]}
         fit = sorted({at for word in others for at in known.having(word) if chooses(known.lines[at], chosen[0], rest)})
