@@ -114,17 +114,62 @@ def test_A5_a_fold_of_messages_that_state_something_leaves_a_line(memory: Memory
     assert "Noted" not in chat.summary
 
 
-def test_D3_an_allergy_is_in_every_context_beside_three_hundred_preferences(memory: Memory) -> None:
-    chat = memory.chat("c", context_window=8192)
+@pytest.mark.parametrize("preset", sorted(PRESETS))
+def test_D3_an_allergy_is_in_every_context_beside_three_hundred_preferences(memory: Memory, preset: str) -> None:
+    chat = memory.chat("c", preset=preset, context_window=8192)
     chat.add([user("I'm allergic to peanuts."), assistant("Understood.")])
-    for n in range(300):
-        chat.add([user(f"I prefer the {n}th song of that album to the {n + 1}th."), assistant("Noted.")])
+    things = "tea jazz linen trains oak Ravel chess maps lamps wine socks pens films boats figs snow".split()
+    for one in things:
+        for other in things:
+            chat.add([user(f"I prefer {one} to {other}."), assistant("Noted, I'll keep that in mind.")])
     chat.fold()
     for budget in (500, 1000, 3000):
-        assert "allergic to peanuts" in chat.context(max_tokens=budget).to("text")
-    facts = [line for line in chat.memory.items if line.layer == "fact"]
-    assert sum(line.tokens for line in facts) <= chat.policy.facts_cap
-    assert len(chat.facts) > 200  # nothing is lost that is not shown
+        for question in (None, "Which lamps should I take for the films?"):
+            assert "allergic to peanuts" in chat.context(question, max_tokens=budget).to("text")
+    assert sum(line.tokens for line in chat.memory.items) < 1500
+    assert len(chat.facts) > 100  # nothing is lost that is not shown
+
+
+def test_F10_an_answer_stands_with_its_question_and_a_statement_by_itself() -> None:
+    def told(*said: str) -> str:
+        roles = [assistant, user]
+        return summarize_memory("", [roles[at % 2](text) for at, text in enumerate(said)])
+
+    assert "- Shall we go with MongoDB? – Yes, let's do that." in told(
+        "Shall we go with MongoDB?", "Yes, let's do that."
+    )
+    assert "- So you're allergic to nuts? – No, to eggs." in told("So you're allergic to nuts?", "No, to eggs.")
+    assert "- My name is Ada." in told("Booked for two. Shall I add flowers?", "My name is Ada.")
+
+
+@pytest.mark.parametrize(
+    "text", ["I'm diabetic.", "I'm vegan.", "Nut allergy!", "My son is deaf.", "I don't eat pork."]
+)
+def test_D3_short_words_of_health_are_kept(memory: Memory, text: str) -> None:
+    chat = memory.chat("c", preset="rolling")
+    chat.add([user(text), assistant("Noted.")])
+    talk(chat, 0, 8)
+    chat.fold()
+    assert f"- {text}" in chat.summary
+    assert [fact.kind for fact in chat.facts if fact.text == text] == ["constraint"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Draft a mail to Bob in which you never use the word love.",
+        "Don't mention the price in this letter.",
+        "Translate: I'm allergic to peanuts and I live in Berlin.",
+        "Here is what he wrote:\n\nDear Mrs White,\nYou must never take aspirin.\nYours, Dr Hill",
+    ],
+)
+def test_D3_a_wish_for_one_piece_of_work_and_pasted_words_are_no_rules(memory: Memory, text: str) -> None:
+    chat = memory.chat("c", preset="rolling")
+    chat.add([user(text), assistant("Noted.")])
+    talk(chat, 0, 8)
+    chat.fold()
+    kinds = ("rule", "constraint", "preference")
+    assert not [fact for fact in chat.facts if fact.sources == (1,) and fact.kind in kinds]
 
 
 @pytest.mark.parametrize("preset", ["default", "rolling"])

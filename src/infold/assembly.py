@@ -10,7 +10,7 @@ from infold.errors import BudgetError
 from infold.excerpts import MIN_EXCERPT, MIN_QUESTION, caps, excerpt_message
 from infold.layout import LEAST_BRIDGE, Layout
 from infold.lines.line import Line
-from infold.lines.merging import rank
+from infold.lines.merging import is_vital_line, rank
 from infold.messages import Message
 from infold.tokens import MESSAGE_OVERHEAD, count
 
@@ -217,9 +217,9 @@ class _Draft(Layout):
                 self._weigh()
             elif self._has_bridge() and self.reserve > LEAST_BRIDGE:
                 self.reserve = LEAST_BRIDGE
-            elif any(self._loose(name) for name in self.blocks):
+            elif any(self._loose(name, even_vital=True) for name in self.blocks):
                 for name in self.blocks:
-                    for item in self._loose(name):
+                    for item in self._loose(name, even_vital=True):
                         self._drop_item(name, item, "no room beside the question")
             else:
                 raise BudgetError(
@@ -228,9 +228,11 @@ class _Draft(Layout):
                     "reserve_output, or shorten the system prompt"
                 )
 
-    def _loose(self, name: str) -> list[Line]:
-        """Items of a block that may go: pins never do."""
-        return [item for item in self.blocks[name].items if item not in self.view.pins]
+    def _loose(self, name: str, even_vital: bool = False) -> list[Line]:
+        """Lines of a block that may go: pins never do, and what a person said of health, safety and law only where nothing
+        else helps."""
+        lines = [line for line in self.blocks[name].items if line not in self.view.pins]
+        return lines if even_vital else [line for line in lines if not is_vital_line(line)]
 
     def put_back(self) -> None:
         """Show again what gave way to messages that then had to go themselves, the last one first, as long as a block of

@@ -174,8 +174,13 @@ def is_promised(line: Line) -> bool:
 
 
 def rank(lines: Sequence[Line]) -> list[Line]:
-    """Lines by how much they deserve their place; of equals the newer first."""
-    return sorted(lines, key=lambda line: (-value(line), -newest([line]), line.fold, line.id))
+    """Lines by how much they deserve their place: health, safety and law first; of equals the newer first."""
+    return sorted(lines, key=lambda line: (not is_vital_line(line), -value(line), -newest([line]), line.fold, line.id))
+
+
+def is_vital_line(line: Line) -> bool:
+    """Whether a line must not be pushed out by what only matters: a person's own words of health, safety or law."""
+    return line.own and is_vital(line.words)
 
 
 def value(line: Line) -> int:
@@ -285,7 +290,7 @@ def _best(group: Sequence[Line], cap: int) -> set[str]:
     quoted = telling if len(telling) >= _ENOUGH else quoted  # a short memory takes what there is
     headings = {line.section for line in quoted}
     room = cap - block_tokens(written) - sum(heading_tokens(section, True) for section in headings)
-    first = [line for line in quoted if line.own and is_vital(line.text)]
+    first = [line for line in quoted if is_vital_line(line)]
     ids = {line.id for line in first}
     kept = [*written]
     for some in (first, [line for line in quoted if line.id not in ids]):
