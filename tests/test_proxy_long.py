@@ -144,7 +144,7 @@ def check(proxied: Proxied, chat: str, made: int, requests: list[Wire], turns: i
     last = str(requests[-1])
     for fact in ("Marisol Teixeira", "peanuts", "INV-20931"):
         assert fact in last, f"{fact} is not in what the model saw last"
-    assert "place1 " not in last  # though not by sending everything
+    assert len(last) < sum(len(question(number)) for number in range(turns))  # though not by sending everything
     assert SYSTEM in last
     assert question(turns - 1) in last
     proxied.sound()

@@ -21,7 +21,7 @@ _ORDERS = re.compile(
 _MANNERS = frozenset(
     "ok okay okey k kk yes yeah yep yup no nope nah sure right alright fine good great perfect nice cool lovely super wow haha lol hmm oh ah ugh phew "
     "thanks thank you thx ta cheers please sorry welcome noted understood got it done will do sounds exactly agreed indeed absolutely of course "
-    "hi hello hey morning evening afternoon bye goodbye night see then so well very much a lot so is that all for now my pleasure no worries problem "
+    "hi hello hey morning evening afternoon bye goodbye night see then so well very much a lot so is that all for now my pleasure no worries problem i see know guess think hope "
     "danke bitte ja nein gut genau klar super hallo guten tag morgen abend tschüss alles "
     "merci oui non bien bonjour bonsoir salut parfait super d'accord au revoir de rien "
     "gracias sí si vale bueno perfecto hola adiós claro de nada genial "
