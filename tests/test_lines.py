@@ -227,11 +227,11 @@ def test_F5_a_line_shows_its_messages_and_their_hashes(memory: Memory) -> None:
 
 
 def test_E4_a_chosen_line_outlives_its_words_and_says_that_they_were_removed(url: str) -> None:
-    now = iter(range(1_700_000_000_000, 1_900_000_000_000, 40 * 24 * 3600 * 1000))
-    with Memory(url, clock=now.__next__) as memory:
+    with Memory(url) as memory:
         chat = memory.chat("c", preset="rolling")
         for n in range(14):
-            chat.add([user(f"My locker number {n} is {n}{n}."), assistant("Noted.")])
+            said = [user(f"My locker number {n} is {n}{n}."), assistant("Noted.")]
+            chat.add(said, created_at="2020-05-01T09:00:00Z")
         kept = [line.text for line in chat.memory.items]
         assert memory.compact(mode="remove").messages > 0
         assert [line.text for line in chat.memory.items] == kept
