@@ -51,16 +51,15 @@ def facts(
     if not found:
         console.print(f"no facts are known yet{_UNREAD}")
         return
-    table = Table("id", "status", "kind", "fact", "since", "until", "source")
-    table.columns[0].no_wrap = True  # to be copied
+    table = Table("status", "kind", "fact", "since", "until", "source")
     for fact in found:
         more = f" + {len(fact.sources) - 1}" if len(fact.sources) > 1 else ""
         last = max(fact.sources, default=0)
         place = f"{fact.chat} {last}" if user else f"{last}"
-        cells = (fact.id, fact.status, fact.kind, fact.shown, day(fact.said_at), day(fact.valid_to), place + more)
+        cells = (fact.status, fact.kind, fact.shown, day(fact.said_at), day(fact.valid_to), place + more)
         table.add_row(*map(Text, cells), style=_STYLE.get(fact.status))
     console.print(table)
-    console.print(Text("source: position of the message in its chat; infold trace CHAT ID shows its words", style="dim"))
+    console.print(Text("source: position of the message in its chat; --json has ids and places", style="dim"))
 
 
 def _fact(fact: Line) -> dict[str, Any]:
