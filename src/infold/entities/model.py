@@ -21,7 +21,7 @@ class Mention:
     kind: str
     """One of KINDS; empty for what only says that something is done or dropped: `resolve` finds out what."""
     name: str
-    """Compact, third person: "Send the report to Anna", "Anna", "report.pdf"."""
+    """Compact: "Send the report to Anna", "Anna", "report.pdf"."""
     status: str = ""
     """One of STATUSES; empty where it says nothing about it."""
     due: str = ""

@@ -24,7 +24,6 @@ IDENTIFIER = re.compile(
 # Whatever IDENTIFIER finds has one of these in it, and most texts have none.
 MAY_IDENTIFY = re.compile(r"[@#/]|[A-Z][A-Z\d]|\d[A-Z]|[A-Z][-_]\d|\.\w|v\d|\d{6}|[0-9a-f]{7}")
 
-FIGURE = re.compile(r"[$€£]\s?\d[\d,.]*\d?|\b\d[\d,.:/-]*\d\b|\b\d+\s?%|\b\d+\b")
 
 
 _AFTER_HAN = re.compile(r"(?<=[\u3400-\u9fff])(?=[A-Za-z0-9#])|(?<=[A-Za-z0-9])(?=[\u3400-\u9fff])")

@@ -122,8 +122,3 @@ def _seqs(text: str) -> set[int]:
         return set(json.loads(text))
     except (ValueError, TypeError):
         return set()
-
-
-def count(connection: Connection, key: int) -> int:
-    """How many lines of a chat there are."""
-    return len(_sources(connection, of=key).fetchall())

@@ -25,7 +25,6 @@ _STYLE = (
 )
 _TONGUE = r"(?:english|german|french|spanish|portuguese|chinese|dutch|italian|deutsch|englisch|französisch|français|anglais|español|inglés|português|inglês)"
 _KIN = r"(?:wife|husband|partner|son|daughter|mother|father|mum|mom|dad|brother|sister|aunt|uncle|boss|girlfriend|boyfriend|fiancée?|nephew|niece|cat|dog)"
-_PLACE = r"[A-ZÀ-Ý][\w'’-]+"
 _JOB = (
     r"(?:nurse|teacher|engineer|developer|doctor|student|lawyer|baker|clerk|driver|designer|illustrator|librarian|interpreter|writer|editor|chef"
     r"|electrician|carpenter|scientist|researcher|manager|accountant|architect|musician|pharmacist|therapist|translator|farmer|freelancer|dancer"
