@@ -27,7 +27,7 @@ from tests.upstream import Upstream, step
 
 KINDS = [("rolling", False, 8192), ("default", False, 400), ("chain", False, 400), ("chain", True, 400)]
 IDS = ["rolling", "default", "chain", "chain in line"]
-COMMIT = ("model.answered", "fold.proposed", "fold.written", "fold.items", "fold.advanced", "fold.recorded")
+COMMIT = ("model.answered", "fold.proposed", "fold.written", "fold.lines", "fold.advanced", "fold.recorded")
 PATIENCE = 30
 
 

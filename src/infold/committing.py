@@ -99,7 +99,7 @@ def commit(
     reach("fold.written")
     fold_rows.end_lines(connection, row.key, change.removed, n)
     fold_rows.insert_lines(connection, row.key, change.added, n)
-    reach("fold.items")
+    reach("fold.lines")
     cursor = max(row.cursor, last)
     if not store.advance(
         connection, row.key, expected=row.version, cursor=cursor, folds=n, head_hash=fold.hash, marks=fold.marks

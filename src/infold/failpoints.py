@@ -12,7 +12,7 @@ POINTS = (
     "add.committed",
     "fold.proposed",
     "fold.written",
-    "fold.items",
+    "fold.lines",
     "fold.advanced",
     "fold.recorded",
 )
