@@ -59,7 +59,9 @@ def facts(
         cells = (fact.status, fact.kind, fact.shown, day(fact.said_at), day(fact.valid_to), place + more)
         table.add_row(*map(Text, cells), style=_STYLE.get(fact.status))
     console.print(table)
-    console.print(Text("source: position of the message in its chat; --json has the ids that infold trace takes", style="dim"))
+    console.print(
+        Text("source: position of the message in its chat; --json has the ids that infold trace takes", style="dim")
+    )
 
 
 def _fact(fact: Line) -> dict[str, Any]:

@@ -25,7 +25,6 @@ IDENTIFIER = re.compile(
 MAY_IDENTIFY = re.compile(r"[@#/]|[A-Z][A-Z\d]|\d[A-Z]|[A-Z][-_]\d|\.\w|v\d|\d{6}|[0-9a-f]{7}")
 
 
-
 _AFTER_HAN = re.compile(r"(?<=[\u3400-\u9fff])(?=[A-Za-z0-9#])|(?<=[A-Za-z0-9])(?=[\u3400-\u9fff])")
 
 
