@@ -14,8 +14,8 @@ _ENDLESS = 80  # characters
 _FEW, _MANY = 6, 8  # words
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
 _ORDERS = re.compile(
-    r"\b(?:ignore|disregard|forget) (?:all |any |the |your |my )*(?:previous|earlier|prior|above) (?:instructions|prompts?|messages|rules)\b"
-    r"|\byour (?:policy|system prompt|instructions) (?:is|are|must)\b|\bwrite (?:in|into|to) (?:the |your )?(?:memory|summary)\b",
+    r"\b(?:ignore|disregard|forget) (?:all |any |the |your )*(?:previous|earlier|prior|above) (?:instructions|prompts?)\b"
+    r"|\byour (?:policy|system prompt) (?:is|must be) to (?:keep|fold|store|never|always)\b|\bwrite (?:in|into|to) (?:the |your )?(?:memory|summary)\b",
     re.IGNORECASE,
 )
 _MANNERS = frozenset(
