@@ -17,7 +17,7 @@ from pathlib import Path
 from bench.recall_data import KINDS, OURS, Evidence, Question, Talk, load, merged
 from bench.recall_fit import PLAIN, Weights, train
 from infold.recall.corpus import Corpus
-from infold.recall.pack import Shown, about, pack, render
+from infold.recall.pack import Shown, about, measured, pack
 from infold.recall.query import read
 from infold.recall.rank import rank
 from infold.recall.segment import segment
@@ -51,7 +51,7 @@ def measure(talk: Talk, weights: Weights, embedder: Embedder, budgets: Sequence[
         ranked = rank(corpus, query, embedder, weights=weights.last, first=weights.first)
         contexts = [pack(ranked, texts, budget) for budget in budgets]
         for context, budget in zip(contexts, budgets, strict=True):
-            assert about(render(context)) <= budget
+            assert measured(context, about) <= budget
         results.append(Found(talk, question, tuple(_counted(one, question) for one in contexts)))
     return results
 

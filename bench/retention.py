@@ -17,12 +17,11 @@ from tests import own
 from bench.common import Figure, folder, report, tracked, url
 from bench.talk import Talk
 from infold import Chat, Event, Memory, preset
-from infold.lines.line import FACT, LEAF, LONG
+from infold.lines.line import FACT, FURTHER, LEAF, LONG
 from infold.lines.rendering import render
 from infold.messages import parse
 from infold.presets import PRESETS
 from infold.quoting.dates import undated
-from infold.quoting.digest import digest
 from infold.quoting.reading import read
 from infold.tokens import count
 
@@ -55,12 +54,12 @@ def weigh(chat: Chat) -> Counter[str]:
     said = {message.seq: message.text for message in chat.messages(limit=10_000)}
     state, policy = chat.memory, chat.policy
     wrong["pins lost"] += tuple(pin.text for pin in state.pins) != PINS
-    lines = [line for line in state.items if line.places]
+    lines = [line for line in (*state.items, *state.further) if line.places]
     for line in lines:
         there = [word for place in line.places for word in _WORD.findall(said[place.seq][place.start : place.end])]
         wrong["lines that are not exact words"] += _WORD.findall(undated(line.text)) != there
     wrong["lines"] += len(lines)
-    sizes = {FACT: policy.facts_cap, LONG: policy.summary_cap}
+    sizes = {FACT: policy.facts_cap, LONG: policy.summary_cap, FURTHER: policy.further_cap}
     for layer, cap in sizes.items():
         wrong["tokens beyond a cap"] += max(0, count(render(x for x in lines if x.layer == layer)) - (cap or 0))
     for fold in {line.fold for line in lines}:
@@ -70,15 +69,14 @@ def weigh(chat: Chat) -> Counter[str]:
 
 
 def reading() -> Figure:
-    """The candidates and the digest of a message of about 60 tokens."""
+    """The candidates of a message of about 60 tokens."""
     times: list[float] = []
     for wire in Talk(5).messages(MESSAGES + WARM_UP):
         message = parse(wire)
         started = time.perf_counter_ns()
         read(message, ())
-        digest(message)
         times.append((time.perf_counter_ns() - started) / 1e3)
-    return Figure("candidates and digest of a 60-token message, p50", median(times[WARM_UP:]), "µs", MOST_READING_US)
+    return Figure("candidates of a 60-token message, p50", median(times[WARM_UP:]), "µs", MOST_READING_US)
 
 
 def folding(place: Path) -> Figure:

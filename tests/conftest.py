@@ -22,6 +22,8 @@ from tests.postgres import server as running
 from tests.upstream import Upstream
 
 START = 1_767_225_600_000  # 2026-01-01, in milliseconds
+MARK_KEY = b"the key of a database is drawn once"
+"""Marks of memory blocks are random digits otherwise, and may hold a number that a test looks for."""
 
 # The same examples every time, unless somebody is hunting for new ones.
 settings.register_profile("repeatable", derandomize=not os.environ.get("INFOLD_FUZZ"), deadline=None)
@@ -125,7 +127,7 @@ def url(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture
 def memory(url: str) -> Iterator[Memory]:
-    with Memory(url, clock=ticking_clock(), ids=counted_ids()) as opened:
+    with Memory(url, clock=ticking_clock(), ids=counted_ids(), mark_key=MARK_KEY) as opened:
         yield opened
 
 

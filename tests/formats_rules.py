@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import collections.abc
 import functools
+import itertools
 import re
 import types
 from collections.abc import Callable, Iterator
@@ -92,6 +93,18 @@ def chat_rules(messages: list[Wire]) -> None:
         for m in results:
             assert isinstance(m["content"], str) or all(part["type"] == "text" for part in m["content"])
         at += 1 + len(calls)
+
+
+def strict_rules(messages: list[Wire], systems: int = 1) -> None:
+    """What strict chat templates want beside that: system messages first, then the user, and no neighbours of one role."""
+    roles = [message["role"] for message in messages]
+    first = next((at for at, role in enumerate(roles) if role not in ("system", "developer")), len(roles))
+    assert first <= systems, roles
+    spoken = roles[first:]
+    assert spoken[:1] in ([], ["user"]), roles
+    for role, after in itertools.pairwise(spoken):
+        assert after in ("user", "assistant", "tool"), roles
+        assert role != after or role == "tool", roles
 
 
 CALLS = ("function_call", "custom_tool_call")

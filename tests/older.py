@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import importlib.util
+import json
+from pathlib import Path
 from typing import Any
 
 from infold.ledger.migrating import MIGRATIONS
 from tests import rawsql
 
+POLICIES: dict[str, dict[str, Any]] = json.loads((Path(__file__).parent / "policies_0011.json").read_text("utf-8"))
+"""Those of the presets, as revision 0011 stored them."""
 _NEW = ("kind", "quote", "role", "said_by", "author", "places", "said_at", "worth", "standing")
 _VIEWS = ("conversation_briefs", "memory_summaries")
 _FACTS = """
@@ -36,6 +40,11 @@ def without_lines(url: str) -> None:
     where = "infold_views." if server else ""
     steps = [f"DROP VIEW {where}{name}{' CASCADE' if server else ''}" for name in _VIEWS]
     steps += [
+        "ALTER TABLE pins DROP COLUMN by" if server else 'ALTER TABLE pins DROP COLUMN "by"',
+        "ALTER TABLE calls DROP COLUMN asked",
+        "DROP TABLE installation",
+        "DROP INDEX messages_of_operators",
+        "DELETE FROM lines WHERE layer = 'further'",
         "DROP INDEX lines_alive",
         "ALTER TABLE lines RENAME TO items",
         *(f"ALTER TABLE items DROP COLUMN {name}" for name in _NEW),
@@ -52,3 +61,15 @@ def without_lines(url: str) -> None:
     steps.append("UPDATE alembic_version SET version_num = '0010'")
     for step in steps:
         rawsql.change(url, step)
+    for (text,) in rawsql.rows(url, "SELECT DISTINCT policy FROM chats"):
+        rawsql.change(
+            url, "UPDATE chats SET policy = ? WHERE policy = ?", json.dumps(_as_it_was(json.loads(text))), text
+        )
+
+
+def _as_it_was(policy: dict[str, Any]) -> dict[str, Any]:
+    """A policy as revision 0011 had it; what it shared with its preset is that of the preset then."""
+    before = POLICIES[policy["name"]]
+    return {
+        name: before[name] if name in ("order", "trim", "budget", "budget_share") else policy[name] for name in before
+    }

@@ -23,7 +23,7 @@ import infold
 from infold import Memory
 from infold.presets import PRESETS, Settings
 from infold.service.app import create_app
-from infold.service.settings import MEMORY_TABLE, ServiceSettings
+from infold.service.settings import MEMORY_TABLE, ServiceSettings, name_in_file
 from infold.service.telemetry import Metrics
 from tests.conftest import START, assistant, counted_ids, ticking_clock, user, words
 
@@ -241,7 +241,7 @@ def settings(_: Path) -> Iterator[str]:
     for one in dataclasses.fields(ServiceSettings):
         if "kind" in one.metadata:
             yield f"setting {one.name}: {', '.join(one.metadata['environment'])}"
-    yield from (f"setting memory.{name.lower()}: {name}" for name in MEMORY_TABLE)
+    yield from (f"setting memory.{name_in_file(name)}: {name}" for name in MEMORY_TABLE)
     variables = {one.name.upper() for one in dataclasses.fields(Settings)}
     for path in SOURCE.rglob("*.py"):
         nodes = (node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Constant))

@@ -156,6 +156,27 @@ def test_roles(running: Running, role: str) -> None:
                 assert answer.status_code not in (401, 403, 500), (route, answer.status_code)
 
 
+def test_F12_only_an_admin_pins_for_the_operator(running: Running) -> None:
+    path, text = "/v1/chats/shop/pins", {"text": "Never name a price.", "by": "operator"}
+    with (
+        running.client(key_of(running, "pins", "write")) as writer,
+        running.client(key_of(running, "pins", "admin")) as admin,
+    ):
+        assert writer.post("/v1/chats", json={"id": "shop"}).status_code == 201
+        problem(writer.post(path, json=text), 403, "forbidden")
+        assert writer.get(path).json()["items"] == []
+        own = writer.post(path, json={"text": text["text"]}).json()
+        assert own["by"] == "user"
+        answer = admin.post(path, json=text)
+        assert answer.status_code == 201, answer.text
+        pinned = answer.json()
+        assert (pinned["by"], pinned["id"] == own["id"]) == ("operator", False)
+        problem(writer.delete(f"{path}/{pinned['id']}"), 403, "forbidden")
+        assert [one["id"] for one in writer.get(path).json()["items"]] == [own["id"], pinned["id"]]
+        assert writer.delete(f"{path}/{own['id']}").status_code == 204
+        assert admin.delete(f"{path}/{pinned['id']}").status_code == 204
+
+
 def test_another_tenant_sees_and_changes_nothing(running: Running) -> None:
     pin, entity = fill(running, "owner")
     with running.client(key_of(running, "owner", "admin")) as own:

@@ -14,6 +14,7 @@ from tests.servers import Running, problem, start_server
 
 Client = httpx2.Client
 CHAT = "/v1/chats/trip"
+BLOCK = '<memory mark="'
 TAGGED = ["summary", "memory", "records", "facts"]
 
 
@@ -90,8 +91,60 @@ def test_a_context_in_every_format(api: Client, format: str) -> None:
     assert told["explanation"]["items"]
     assert bool(told["messages"]) == (format != "text")
     assert bool(told["text"]) == (format == "text")
-    assert bool(told["system"]) == (format == "anthropic")
+    assert told["system"] is None
     assert "Which hotel?" in str(told["text"] or told["messages"])
+    if format != "text":
+        assert {message["role"] for message in told["messages"]} == {"user", "assistant"}
+        assert BLOCK in str(told["messages"][0]["content"])
+
+
+def test_F12_the_role_of_memory_in_a_context(api: Client) -> None:
+    wanted = {"query": "Which hotel?", "max_tokens": 800, "memory_role": "system"}
+    told = got(api.post(f"{CHAT}/context", json=wanted))
+    assert (told["messages"][0]["role"], BLOCK in told["messages"][0]["content"]) == ("system", True)
+    assert BLOCK not in str(told["messages"][1:])
+    told = got(api.post(f"{CHAT}/context", json={**wanted, "format": "anthropic"}))
+    assert BLOCK in told["system"][0]["text"]
+    assert BLOCK not in str(told["messages"])
+    problem(api.post(f"{CHAT}/context", json={"memory_role": "assistant"}), 422, "invalid_request")
+
+
+def test_F12_a_chains_two_system_messages_may_be_one(api: Client) -> None:
+    path = "/v1/chats/chain"
+    got(api.post("/v1/chats", json={"id": "chain", "preset": "chain", "system": "Be brief."}), 201)
+    for n in range(8):
+        got(api.post(f"{path}/messages", json=[user(f"We booked hotel {n}."), assistant("Noted.")]), 201)
+    got(api.post(f"{path}/fold"))
+    two = got(api.post(f"{path}/context", json={}))["messages"]
+    assert [message["role"] for message in two[:3]] == ["system", "system", "user"]
+    assert two[1]["content"].startswith("[summary-depth:0]\n" + BLOCK)
+    one = got(api.post(f"{path}/context", json={"merge": True}))["messages"]
+    assert [message["role"] for message in one[:2]] == ["system", "user"]
+    assert one[0]["content"] == "Be brief.\n\n" + two[1]["content"]
+    problem(api.post(f"{path}/context", json={"merge": "maybe"}), 422, "invalid_request")
+
+
+def test_a_context_without_a_budget_leaves_room_for_the_reply(api: Client) -> None:
+    def budget(**more: Any) -> int:
+        return int(got(api.post(f"{CHAT}/context", json=more))["budget"])
+
+    assert budget() == 8192 - 1000
+    assert budget(reserve_output=0) == 8192
+    assert budget(reserve_output=3000) == 5192
+    assert budget(max_tokens=2000) == 2000
+    assert budget(max_tokens=2000, reserve_output=500) == 1500
+
+
+def test_F7_a_context_with_breakpoints_for_a_cache(api: Client) -> None:
+    wanted = {"query": "Which hotel?", "max_tokens": 800, "format": "anthropic"}
+    assert "cache_control" not in str(got(api.post(f"{CHAT}/context", json=wanted)))
+    told = got(api.post(f"{CHAT}/context", json={**wanted, "cache": True}))
+    first, *_, last, question = told["messages"]
+    assert BLOCK in first["content"][0]["text"]
+    for block in (first["content"][0], last["content"][-1]):
+        assert block["cache_control"] == {"type": "ephemeral"}
+    assert str(told).count("cache_control") == 2
+    assert "cache_control" not in str(question)
 
 
 def test_a_context_that_cannot_be(api: Client) -> None:
@@ -108,6 +161,7 @@ def test_summary_memory_and_records(api: Client) -> None:
     state = got(api.get(f"{CHAT}/memory"))
     assert state["summary"] == summary
     assert state["cursor"] + len(state["recent_messages"]) == 16
+    assert state["further"] == [], "only the preset default keeps quotations that no summary holds"
     records = got(api.get(f"{CHAT}/records"))["items"]
     assert [id for record in records for id in record["original_message_ids"]][:2] == ["u0", "a0"]
     first = got(api.get(f"{CHAT}/records?limit=1"))
@@ -196,12 +250,30 @@ def test_recall(api: Client, path: str) -> None:
 def test_pins(api: Client) -> None:
     made = got(api.post("/v1/chats/other/pins", json={"text": "Ann is allergic to nuts."}), 201)
     assert got(api.get("/v1/chats/other/pins")) == {"items": [made], "next_cursor": None}
+    assert (made["text"], made["by"]) == ("Ann is allergic to nuts.", "user")
     assert "allergic" in got(api.get("/v1/chats/other/summary"))["summary"]
     assert api.delete(f"/v1/chats/other/pins/{made['id']}").status_code == 204
     problem(api.delete(f"/v1/chats/other/pins/{made['id']}"), 404, "not_found")
     problem(api.delete("/v1/chats/other/pins/a%00b"), 404, "not_found")
     problem(api.post("/v1/chats/other/pins", json={"text": " "}), 422, "bad_message")
     problem(api.post("/v1/chats/other/pins", json={"text": "word " * 5000}), 422, "budget_too_small")
+
+
+def test_F12_what_the_operator_pins_belongs_to_the_system_prompt(api: Client) -> None:
+    path = "/v1/chats/priced"
+    got(api.post("/v1/chats", json={"id": "priced", "system": "Be brief."}), 201)
+    got(api.post(f"{path}/messages", json=user("Hello")), 201)
+    made = got(api.post(f"{path}/pins", json={"text": "Never name a price.", "by": "operator"}), 201)
+    assert made["by"] == "operator"
+    wish = got(api.post(f"{path}/pins", json={"text": "I want no prices."}), 201)
+    system, memory = got(api.post(f"{path}/context", json={}))["messages"]
+    assert system == {"role": "system", "content": "Be brief.\n\nNever name a price."}
+    assert "\n> I want no prices.\n" in memory["content"]
+    assert "Never name" not in memory["content"]
+    assert {one["id"] for one in got(api.get(f"{path}/pins"))["items"]} == {made["id"], wish["id"]}
+    assert api.delete(f"{path}/pins/{made['id']}").status_code == 204
+    assert got(api.post(f"{path}/context", json={}))["messages"][0]["content"] == "Be brief."
+    problem(api.post(f"{path}/pins", json={"text": "x", "by": "assistant"}), 422, "invalid_request")
 
 
 def test_fold_rewind_and_events(api: Client) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -11,8 +10,9 @@ from hypothesis import strategies as st
 
 from infold import BudgetError, Chat, Memory, NotFoundError, assemble_context
 from infold.engine import select_hot_turns, select_related_entities
-from infold.marks import ENTITIES_HEADER, POLICY_SNIPPET
+from infold.marks import ENTITIES_LABEL, POLICY_SNIPPET
 from tests.conftest import assistant, user, words
+from tests.shown import Shown, read
 
 
 def filled(memory: Memory, turns: int = 30, name: str = "ada", preset: str = "engine") -> Chat:
@@ -24,8 +24,9 @@ def filled(memory: Memory, turns: int = 30, name: str = "ada", preset: str = "en
     return chat
 
 
-def texts(envelope: dict[str, Any]) -> list[str]:
-    return [str(message["content"]) for message in envelope["context"]]
+def entities(now: Shown) -> list[str]:
+    """The entities that are shown, without their sign."""
+    return [row[2:] for row in now.recalled.under(ENTITIES_LABEL)] if now.recalled else []
 
 
 def test_E2_order_and_envelope(memory: Memory) -> None:
@@ -36,24 +37,21 @@ def test_E2_order_and_envelope(memory: Memory) -> None:
     assert envelope["sources"]["hot_turns"] == 8
     assert envelope["sources"]["summaries"] == 1
     assert 0 < envelope["sources"]["entities"] <= 25
-    found = texts(envelope)
-    places = [
-        found.index(POLICY_SNIPPET),
-        next(at for at, text in enumerate(found) if "## Open Items" in text),
-        next(at for at, text in enumerate(found) if "report-22.pdf" in text and not text.startswith("[")),
-        next(at for at, text in enumerate(found) if text.startswith(ENTITIES_HEADER)),
-        found.index("Which reports are for Anna?"),
-    ]
-    assert places == sorted(places)
-    assert places[0] == 0
-    assert places[-1] == len(found) - 1
+    now = read(envelope["context"])
+    assert now.order == ["system", "memory", *["user", "assistant"] * 8, "recalled", "user"]
+    assert now.system == [POLICY_SNIPPET]
+    assert now.memory is not None
+    assert "Open Items / Pending Commitments" in now.memory.headings
+    assert "report-22.pdf" in str(now.tail[0]["content"])
+    assert len(entities(now)) == envelope["sources"]["entities"]
+    assert now.question == "Which reports are for Anna?"
 
 
 def test_E2_hot_turns_go_first_then_entities_then_the_summary(memory: Memory) -> None:
     filled(memory)
     whole = assemble_context("ada", "a", "Anna?", 3000, memory=memory)["sources"]
     seen = {"hot_turns": set[int](), "entities": set[int](), "summaries": set[int]()}
-    for budget in range(2400, 75, -25):
+    for budget in range(2400, 110, -25):
         now = assemble_context("ada", "a", "Anna?", budget, memory=memory)
         assert now["budget"]["estimated_used"] <= budget
         counts = now["sources"]
@@ -71,10 +69,8 @@ def test_E2_entities_are_trimmed_least_relevant_first(memory: Memory) -> None:
     every = memory.user("ada").entities
     ranked = [line for line, _ in select_related_entities(every, "Anna?", 25)]
     for budget in (900, 700, 500):
-        found = texts(assemble_context("ada", "a", "Anna?", budget, memory=memory))
-        block = next((text for text in found if text.startswith(ENTITIES_HEADER)), ENTITIES_HEADER)
-        lines = [line.removeprefix("- ") for line in block.splitlines()[1:]]
-        assert lines == ranked[: len(lines)]
+        found = entities(read(assemble_context("ada", "a", "Anna?", budget, memory=memory)["context"]))
+        assert found == ranked[: len(found)]
 
 
 def test_E5_requests_above_the_cap_are_capped(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -98,8 +94,8 @@ def test_E2_a_chat_of_another_preset_keeps_the_order_and_loses_nothing(memory: M
     chat = filled(memory, turns=20, preset="default")
     envelope = assemble_context("ada", "a", "And now?", 3000, memory=memory)
     assert envelope["sources"]["hot_turns"] == 8
-    bridge = next(text for text in texts(envelope) if text.startswith("[infold bridge]"))
-    assert f"Messages {chat.memory.cursor + 1}–24 " in bridge
+    now = read(envelope["context"])
+    assert now.bridge == (chat.memory.cursor + 1, 24, 24 - chat.memory.cursor)
 
 
 def test_E2_other_peoples_chats_are_not_there(memory: Memory) -> None:
@@ -124,7 +120,7 @@ def test_E2_a_huge_query_is_cut_last(memory: Memory) -> None:
     envelope = assemble_context("ada", "a", words(5000, "query"), 400, memory=memory)
     assert envelope["budget"]["estimated_used"] <= 400
     assert envelope["sources"] == {"hot_turns": 0, "summaries": 0, "entities": 0}
-    assert texts(envelope)[-1].startswith("query word")
+    assert read(envelope["context"]).question.startswith("query word")
 
 
 def test_E5_reading_never_folds_nor_writes(memory: Memory) -> None:

@@ -74,7 +74,7 @@ def test_an_embedder_of_ones_own_is_asked(url: str) -> None:
 
 @pytest.mark.parametrize(("plain", "asynchronous"), [(Chat, AsyncChat), (User, AsyncUser), (Memory, AsyncMemory)])
 def test_arguments_are_the_same(plain: type, asynchronous: type) -> None:
-    for name in ("__init__", "recall", "set_entity", "remove_entity", "user"):
+    for name in ("__init__", "recall", "set_entity", "remove_entity", "user", "chat", "add", "context", "pin", "unpin"):
         theirs, ours = getattr(plain, name, None), getattr(asynchronous, name, None)
         if theirs is None or (name == "__init__" and plain is not Memory):
             continue

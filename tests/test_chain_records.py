@@ -6,12 +6,15 @@ import logging
 import uuid
 from collections.abc import Sequence
 from statistics import mean
+from typing import Any
 
 import pytest
 
 from infold import Chat, Event, Memory, Message
+from infold.marks import BACKGROUND_HEADER
 from infold.records import ActionItem, SummaryContext
 from tests.conftest import START, assistant, user, words
+from tests.shown import shown
 from tests.test_chain import WINDOW, fill, until
 from tests.test_rolling import folds
 
@@ -27,9 +30,9 @@ SAID = [
 ]
 
 
-def folded(memory: Memory) -> Chat:
+def folded(memory: Memory, **more: Any) -> Chat:
     """A chat with one fold of its first seven messages, made by its 13th at exactly 80 %."""
-    chat = memory.chat("c", preset="chain", context_window=WINDOW)
+    chat = memory.chat("c", preset="chain", context_window=WINDOW, **more)
     for number, message in enumerate(SAID, 1):
         chat.add(message, id=f"m{number}")
     fill(chat, [50] * 4)
@@ -206,11 +209,33 @@ def test_B8_a_fold_replaces_the_prefix_by_one_tagged_system_message(memory: Memo
     for depth in (0, 1):
         if depth:
             fold_again(chat)
-        summary, *tail = chat.context(max_tokens=WINDOW).messages
-        assert summary["role"] == "system"
-        assert f"summary-depth:{depth}" in summary["content"]
-        assert "PostgreSQL 16.2" in summary["content"]
-        assert tail == [message.wire for message in chat.messages()[-6:]]
+        context = chat.context(max_tokens=WINDOW)
+        now = shown(context)
+        assert now.order[0] == "tagged"
+        assert "memory" not in now.order  # nothing of it stands twice
+        assert now.depth == depth
+        assert any("PostgreSQL 16.2" in row for row in now.summary)
+        assert [m.wire for m in context.shown()[1:]] == [m.wire for m in chat.messages()[-6:]]
+
+
+@pytest.mark.parametrize("merge", [False, True])
+def test_F12_the_tagged_message_stands_right_after_the_operators(memory: Memory, merge: bool) -> None:
+    """Its content is quoted as everywhere; `merge` makes one message of both."""
+    chat = folded(memory, system="Be brief.")
+    chat.pin("Call me Ada.")
+    chat.add({"role": "system", "content": "Use British spelling."})
+    chat.add(user("So?"))
+    context = chat.context(max_tokens=WINDOW, merge=merge)
+    system = [str(wire["content"]) for wire in context.messages if wire["role"] == "system"]
+    assert len(system) == 2 - merge
+    assert [wire["role"] for wire in context.messages[: len(system)]] == ["system"] * len(system)
+    assert system[0].startswith("Be brief.\n\nUse British spelling.")
+    tagged = system[-1][system[-1].index("[summary-depth:0]\n<memory mark=") :]
+    rows = tagged.splitlines()
+    assert rows[2] == BACKGROUND_HEADER
+    assert all(row.startswith(("> ", "- ", "## ")) for row in rows[3:-1])
+    assert "Call me Ada." not in tagged  # a wish of the user, not of the operator
+    assert "> Call me Ada." in str(context.messages[len(system)]["content"]).splitlines()
 
 
 def test_B8_there_is_a_tagged_message_even_where_nothing_was_durable(memory: Memory) -> None:

@@ -9,9 +9,12 @@ from typing import Any
 import pytest
 
 from infold import Chat, ConfigError, Context, Memory, preset
+from infold.context.block import unmarked
 from infold.lines.rendering import block_tokens
+from infold.marks import BACKGROUND_HEADER
 from infold.tokens import count
 from tests.conftest import assistant, call, counted_ids, result, ticking_clock, tokens_of, turn, user, words
+from tests.shown import shown
 
 
 def writing(url: str, summary: str) -> Memory:
@@ -47,10 +50,6 @@ def ruled(n: int, size: int, number: int = 12) -> list[dict[str, Any]]:
 
 def folds(chat: Chat) -> list[tuple[Any, Any]]:
     return [(e.data["first"], e.data["last"]) for e in chat.events() if e.type == "summarization"]
-
-
-def spoken(context: Context) -> list[str]:
-    return [str(wire["content"]) for wire in context.messages if wire["role"] in ("user", "assistant")]
 
 
 def test_C1_a_turn_with_tools_counts_once_and_stays_whole(memory: Memory) -> None:
@@ -126,18 +125,17 @@ def test_C3_the_last_three_turns_are_verbatim_in_every_prompt(memory: Memory) ->
     for n in range(40):
         said += turn(n, 300)
         chat.add(said[-2:])
-        shown = chat.context("And now?").messages
-        assert shown[-1] == user("And now?")
-        assert [w for w in shown if w["role"] in ("user", "assistant")][:-1][-6:] == said[-6:]
+        now = shown(chat.context("And now?"))
+        assert now.question == "And now?"
+        assert now.tail[-6:] == said[-6:]
     assert len(folds(chat)) >= 3
     assert chat.verify().ok
 
 
 def shape(context: Context) -> tuple[int, int, bool]:
     """Turns begun in the tail, lines of the summary, and whether a message is cut."""
-    tail = [w for w in context.messages[:-1] if w["role"] == "user"]
-    lines = sum(str(w["content"]).count("\n- Rule") for w in context.messages)
-    return len(tail), lines, any("[…" in text for text in spoken(context))
+    now = shown(context)
+    return now.turns, len(now.summary), "[…" in now.said
 
 
 def with_rules(memory: Memory) -> Chat:
@@ -167,7 +165,7 @@ def test_C4_the_tail_gives_way_in_whole_turns(url: str) -> None:
     with writing(url, RULES) as memory:
         chat = with_rules(memory)
         for budget in range(900, 240, -1):
-            tail = [w for w in chat.context("And now?", max_tokens=budget).messages if w["role"] != "system"]
+            tail = shown(chat.context("And now?", max_tokens=budget)).spoken
             assert tail[0]["role"] == "user", budget
 
 
@@ -185,8 +183,12 @@ def test_C4_the_prompt_budget_is_3000(memory: Memory) -> None:
     chat.add(turn(0, 400))
     for n in range(1, 4):
         chat.add(turn(n, 600))
-    assert chat.context("And now?").budget == 3000
-    assert 2000 < chat.context("And now?").tokens <= 3000
+    context = chat.context("And now?", sources=[words(2000)])
+    now = shown(context)
+    assert context.budget == 199_000
+    assert 2400 < now.memory_tokens + now.tail_tokens <= 3000
+    assert now.turns == 2
+    assert context.tokens > 4400  # sources and the question come on top
 
 
 @pytest.mark.parametrize("over", [0, 1])
@@ -250,7 +252,7 @@ def test_C9_models_are_treated_alike_and_kept(memory: Memory) -> None:
         answer = assistant(words(400, f"a{n}"))
         mixed.add([asked, {**answer, "model_variant": ("arco", "deep-dive")[n % 2]}])
         plain.add([asked, answer])
-        assert mixed.context("And now?").messages == plain.context("And now?").messages
+        assert unmarked(mixed.context("And now?").messages) == unmarked(plain.context("And now?").messages)
     assert mixed.summary == plain.summary != ""
     assert folds(mixed) == folds(plain) != []
     assert [m.model_variant for m in mixed.messages()][1::2] == [("arco", "deep-dive")[n % 2] for n in range(9)]
@@ -259,7 +261,7 @@ def test_C9_models_are_treated_alike_and_kept(memory: Memory) -> None:
 KNOBS = {
     "MEMORY_K_RAW_TURNS": ("keep", 3),
     "MEMORY_SUMMARY_TOKEN_CAP": ("summary_cap", 500),
-    "MEMORY_PROMPT_TOKEN_BUDGET": ("budget", 3000),
+    "MEMORY_PROMPT_TOKEN_BUDGET": ("turns_budget", 3000),
     "MEMORY_CHUNK_SUMMARIZE_THRESHOLD": ("chunk_tokens", 6000),
 }
 
@@ -288,17 +290,20 @@ def test_C12_order_of_messages_and_text(url: str) -> None:
         chat = memory.chat("a", config=preset("chunked", chunk_tokens=10, keep=1), wait=True)
         chat.add([user("Rent it."), assistant("Rented."), user("Who pays?"), assistant("Ann.")])
         context = chat.context("When?", sources=["Lease, page 2", "Calendar"])
-        roles = [wire["role"] for wire in context.messages]
-        assert roles == ["system", "user", "assistant", "system", "user"]
-        assert str(context.messages[0]["content"]).endswith("## Decisions Made\n- The hall is rented.")
-        assert str(context.messages[3]["content"]).endswith("[1] Lease, page 2\n[2] Calendar")
-        assert context.messages[-1] == user("When?")
+        now = shown(context)
+        assert now.order == ["memory", "user", "assistant", "recalled", "user"]
+        assert now.memory is not None
+        assert now.memory.rows == [BACKGROUND_HEADER, "## Decisions Made", "- The hall is rented."]
+        assert now.recalled is not None
+        assert now.recalled.rows[-2:] == ["> [1] Lease, page 2", "> [2] Calendar"]
+        assert now.question == "When?"
         background, tail, sources, asked = context.to("text").split("\n\n")
-    assert background == (
-        "BACKGROUND – PRIOR CONVERSATION SUMMARY (use only if relevant):\n## Decisions Made\n- The hall is rented."
-    )
+    tag, heading, *rows, end = background.splitlines()
+    assert (tag[:7], end) == ("<memory", "</memory>")
+    assert heading.startswith("BACKGROUND – PRIOR CONVERSATION SUMMARY (use only if relevant):")
+    assert rows == ["## Decisions Made", "- The hall is rented."]
     assert tail == "User: Who pays?\nAssistant: Ann."
-    assert sources.endswith("[1] Lease, page 2\n[2] Calendar")
+    assert sources.splitlines()[-3:-1] == ["> [1] Lease, page 2", "> [2] Calendar"]
     assert asked == "User: When?"
 
 

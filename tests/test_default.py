@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -11,11 +10,15 @@ import pytest
 from infold import BudgetError, Chat, Context, Memory, preset
 from infold.lines.line import Line
 from infold.lines.rendering import render
+from infold.marks import WISHES_HEADER
 from infold.tokens import REQUEST_OVERHEAD, count
 from infold.triggers import shares
 from infold.units import turns
 from tests.conftest import assistant, call, result, tokens_of, turn, user, words
+from tests.shown import shown
 from tests.test_layered import decision, wish
+
+A_LINE = 45  # tokens of a wish, and of the heading above it
 
 
 def folds(chat: Chat, kind: str = "base") -> list[tuple[Any, Any, Any]]:
@@ -40,12 +43,6 @@ def filled(memory: Memory) -> Chat:
     raise AssertionError("two leaves never stood beside a long summary")
 
 
-def block(context: Context, layer: str) -> str:
-    """What a context says in one of its layers."""
-    pieces = zip(context.messages, context.explain().items, strict=True)
-    return "".join(str(wire["content"]) for wire, piece in pieces if piece.layer == layer)
-
-
 def sizes(context: Context) -> Counter[str]:
     """Tokens of each layer."""
     found: Counter[str] = Counter()
@@ -54,8 +51,13 @@ def sizes(context: Context) -> Counter[str]:
     return found
 
 
-def lines(context: Context, layer: str) -> int:
-    return block(context, layer).count("\n- ")
+def pieces(context: Context, layer: str) -> list[str]:
+    """What a context shows in one of its layers."""
+    return [piece.what for piece in context.explain().items if piece.layer == layer]
+
+
+def left_out(context: Context, *layers: str) -> list[str]:
+    return [piece.what for piece in context.explain().left_out if piece.layer in layers]
 
 
 @pytest.mark.parametrize(
@@ -170,74 +172,165 @@ def test_default_each_fold_is_a_leaf_and_leaves_merge_into_the_long_summary(memo
 
 def test_default_order(memory: Memory) -> None:
     chat = filled(memory)
-    order = ["system", "pins", "facts", "summary", "leaves", "bridge", "recent", "sources", "query"]
+    order = "system pins facts summary leaves further earlier bridge recent sources query".split()
     seen: set[str] = set()
-    for budget in range(3000, 120, -20):
+    for budget in (9000, *range(3000, 180, -20)):
         context = chat.context("And now?", max_tokens=budget, sources=["One.", "Two."])
-        found = list(dict.fromkeys(piece.layer for piece in context.explain().items))
+        layers = [
+            piece.layer for piece in context.explain().items if piece.layer not in ("memory", "recalled", "request")
+        ]
+        found = list(dict.fromkeys(layers))
         seen.update(found)
         assert found == [name for name in order if name in found]
-        assert context.messages[0] == {"role": "system", "content": "Be brief."}
-        assert context.messages[-1] == user("And now?")
+        now = shown(context)
+        tail = ["user", "assistant"] * now.turns
+        assert now.order == ["system", "memory", *tail, "recalled", "user"]
+        assert now.system == ["Be brief."]
+        assert now.memory is not None
+        assert now.memory.rows[0] == WISHES_HEADER
+        assert now.question == "And now?"
     assert seen == set(order)
 
 
-def test_default_trim_order(memory: Memory) -> None:
+def test_default_without_a_budget_memory_and_tail_are_all_there_is(memory: Memory) -> None:
     chat = filled(memory)
-    whole = chat.context("And now?", max_tokens=9000, sources=["One.", "Two.", "Three."])
-    full = {name: lines(whole, name) for name in ("facts", "summary", "leaves")}
-    full |= {"sources": 3, "tail": sum(w["role"] == "user" for w in whole.messages) - 1}
-    by_fold: dict[int, list[str]] = {}
-    for item in chat.memory.leaves:
-        by_fold.setdefault(item.fold, []).append(item.text)
-    seen: dict[str, set[int]] = {name: set() for name in full}
-    for budget in range(whole.tokens + 9, 100, -2):
-        context = chat.context("And now?", max_tokens=budget, sources=["One.", "Two.", "Three."])
-        assert context.tokens <= budget
-        assert "- The gate code is 4711#." in block(context, "pins")
-        now = {name: lines(context, name) for name in ("facts", "summary", "leaves")}
-        now |= {"sources": block(context, "sources").count("\n["), "tail": 0}
-        now["tail"] = sum(w["role"] == "user" for w in context.messages) - 1
-        for name, number in now.items():
-            seen[name].add(number)
-        steps = ("sources", "leaves", "tail", "summary", "facts")
-        for earlier, later in pairwise(steps):
-            assert now[later] == full[later] or now[earlier] == 0, (budget, later, earlier)
-        shown = [fold for fold, texts in by_fold.items() if f"- {texts[0]}" in block(context, "leaves")]
-        assert shown == sorted(by_fold)[len(by_fold) - len(shown) :]
-        assert (context.bridge is None) == (now["tail"] == full["tail"])
-    assert seen["sources"] == {0, 1, 2, 3}
-    assert len(seen["leaves"]) == len(by_fold) + 1
-    assert len(seen["tail"]) > 2
-    for name in ("summary", "facts"):
-        assert seen[name] == set(range(full[name] + 1))
+    state = chat.memory
+    whole = chat.context("And now?")
+    assert pieces(whole, "facts") == [line.text for line in state.facts]
+    assert pieces(whole, "summary") == [line.text for line in state.long]
+    assert pieces(whole, "leaves") == [line.text for line in state.leaves]
+    assert shown(whole).tail == [m.wire for m in state.recent_messages]
+    assert whole.bridge is None
+    assert not sizes(whole)["further"]
+    assert not sizes(whole)["earlier"]
 
 
-@pytest.mark.parametrize("after", [0, 1])
-def test_default_nothing_gives_way_to_what_cannot_be_shown_itself(memory: Memory, after: int) -> None:
-    """Messages larger than the budget go to the bridge; memory and sources are there beside it as if they did not exist."""
+def test_F11_a_given_budget_is_filled_with_memory_and_older_messages(memory: Memory) -> None:
     chat = filled(memory)
-    chat.add([user(words(3000, "h")), assistant("Noted.")])
-    for _ in range(after):
-        chat.add([user("And the rope?"), assistant("It is long enough.")])
-    assert {item.fold for item in chat.memory.leaves}
+    state = chat.memory
+    assert state.further
+    large = chat.context("And now?", max_tokens=9000)
+    assert {line.text for line in state.further} <= set(pieces(large, "further"))
+    now = shown(large)
+    assert now.memory is not None
+    assert now.memory.earlier == [*range(1, state.cursor + 1)]
+    said = {line.text for line in (*state.long, *state.leaves)}
+    assert not said & {*pieces(large, "summary"), *pieces(large, "leaves")}  # nothing stands in it twice
+    assert all(any(text in row for row in now.memory.rows) for text in said)
+
+
+@pytest.mark.parametrize("budget", [2500, 4000, 6000, 9000])
+def test_F11_older_messages_stay_until_the_next_fold_or_go_in_one_step(memory: Memory, budget: int) -> None:
+    chat = memory.chat("a", context_window=2048)
+    held: list[int] = []
+    steps: list[str] = []
+    for n in range(1, 120):
+        before = len(folds(chat))
+        chat.add(exchange(n, 200 if n % 5 == 0 else 20))
+        context = chat.context("And now?", max_tokens=budget)
+        now = shown(context)
+        earlier = now.memory.earlier if now.memory else []
+        assert earlier == sorted(earlier)
+        assert not earlier or earlier[-1] == chat.memory.cursor  # the newest ones
+        if len(folds(chat)) > before:
+            steps.append("fold")
+        else:
+            assert earlier in (held, [])
+            steps.append("stays" if earlier == held else "gone")
+        held = earlier
+        if earlier:  # memory comes first: it has no more to say
+            state, text = chat.memory, str(context.messages)
+            assert all(line.text in text for line in (*state.items, *state.further))
+    assert steps.count("fold") > 5
+    assert held or budget < 6000
+    assert steps.count("gone") <= steps.count("fold") // 3  # the room until the next fold is kept free
+
+
+def test_F11_what_gives_way_and_in_which_order(memory: Memory) -> None:
+    chat = filled(memory)
+    whole = chat.context("And now?", max_tokens=9000)
+    last = chat.memory.recent_messages[-2:]
+    standing = len(pieces(whole, "facts"))
+    cut = 0
+    for budget in range(2600, 180, -7):
+        context = chat.context("And now?", max_tokens=budget)
+        now = shown(context)
+        assert (now.system, now.question) == (["Be brief."], "And now?")
+        assert pieces(context, "pins") == ["The gate code is 4711#."]
+        assert now.memory is not None
+        # The standing share, a fifth of the budget; wishes that memory holds as facts and those it holds further.
+        wishes = count("\n".join(now.memory.wishes))
+        assert wishes > budget // 5 - A_LINE or len(pieces(context, "facts")) == standing, budget
+        # The last complete turn always stays; the tail goes oldest first into the bridge.
+        assert [wire["role"] for wire in now.tail[-2:]] == ["user", "assistant"]
+        assert str(now.tail[-2]["content"])[:20] == last[0].text[:20]
+        stored = [m.wire for m in chat.memory.recent_messages]
+        full = now.tail if now.turns > 1 else []
+        assert full == stored[len(stored) - len(full) :]
+        assert (context.bridge is not None) == (now.turns < len(stored) // 2)
+        if context.bridge:
+            cut += 1
+            assert context.bridge[1:] == (108 - 2 * now.turns, len(stored) - 2 * now.turns)
+        # Memory has 60 % before the tail gets the rest, and what the tail cannot use.
+        if left_out(context, "facts", "summary", "leaves"):
+            step = budget // 8 if budget >= 1500 else 0
+            least = budget * 6 // 10 if now.turns > 1 and context.bridge else 0
+            assert now.memory_tokens > least - 60, budget
+            assert context.bridge or budget - context.tokens < step + 60, budget
+        if now.turns > 1 and context.bridge:
+            a_turn = sum(map(tokens_of, stored[:2]))  # what does not fit is memory's
+            assert now.memory_tokens <= budget * 6 // 10 + a_turn, budget
+    assert cut > 50
+
+
+def test_default_nothing_gives_way_to_what_cannot_be_shown_itself(memory: Memory) -> None:
+    """A message larger than the budget goes to the bridge; memory and sources are there beside it as if it did not exist."""
+    chat = filled(memory)
+    chat.add([user(f"Crate 900. {words(3000, 'h')}"), assistant("Noted.")])
+    chat.add([user("And the rope?"), assistant("It is long enough.")])
+    state = chat.memory
+    assert state.leaves
     context = chat.context("And now?", max_tokens=2800, sources=["One.", "Two."])
-    leaves = {item.text for item in chat.memory.leaves}
-    assert {text for text in leaves if f"- {text}" in block(context, "leaves")} == leaves
-    assert block(context, "sources").count("\n[") == 2
+    for name, lines in (("facts", state.facts), ("summary", state.long), ("leaves", state.leaves)):
+        assert pieces(context, name) == [line.text for line in lines]
+    assert len(pieces(context, "sources")) == 2
     assert context.bridge is not None
-    assert {piece.layer for piece in context.explain().left_out} == {"recent"}
+    assert {piece.layer for piece in context.explain().left_out} <= {"recent", "folds"}
 
 
-def test_default_what_comes_back_keeps_the_order_of_giving_way(memory: Memory) -> None:
-    """No source is shown that a leaf has given way to, whatever the budget."""
+def test_F11_the_last_complete_turn_stays_even_where_it_has_to_be_cut(memory: Memory) -> None:
     chat = filled(memory)
-    chat.add([user(words(700, "h")), assistant("Noted.")])
-    leaves = {item.text for item in chat.memory.leaves}
+    chat.add([user(f"Crate 900. {words(3000, 'h')}"), assistant("Noted.")])
+    for budget in range(300, 2800, 100):
+        context = chat.context("And now?", max_tokens=budget)
+        now = shown(context)
+        assert str(now.tail[-2]["content"]).startswith("Crate 900. h word")
+        assert "[…" in str(now.tail[-2]["content"])
+        assert now.tail[-1] == assistant("Noted.")
+        assert pieces(context, "pins") == ["The gate code is 4711#."]
+        assert now.memory is not None
+        assert count("\n".join(now.memory.wishes)) > min(600, budget // 5) - A_LINE or not left_out(context, "facts")
+
+
+@pytest.mark.parametrize("size", [40, 300, 2000])
+def test_default_sources_take_at_most_half_a_budget(memory: Memory, size: int) -> None:
+    """They do not push out the standing share, nor the last complete turn."""
+    chat = filled(memory)
+    sources = [words(size, f"s{n}") for n in range(4)]
+    last = chat.memory.recent_messages[-2].text
+    numbers: set[int] = set()
     for budget in range(500, 3000, 50):
-        context = chat.context("And now?", max_tokens=budget, sources=[words(40, "x"), words(40, "y")])
-        shown = {text for text in leaves if f"- {text}" in block(context, "leaves")}
-        assert shown == leaves or "\n[" not in block(context, "sources"), budget
+        context = chat.context("And now?", max_tokens=budget, sources=sources)
+        now = shown(context)
+        numbers.add(context.sources["sources"])
+        assert (
+            pieces(context, "sources") == [f"> [{n}] {text}"[:60] for n, text in enumerate(sources, 1)][: max(numbers)]
+        )
+        assert sizes(context)["sources"] <= budget // 2
+        assert last in now.said or any("[…" in str(wire["content"]) for wire in now.tail)
+        assert now.memory is not None
+        assert count("\n".join(now.memory.wishes)) > budget // 5 - A_LINE or not left_out(context, "facts")
+    assert numbers == {40: {4}, 300: {0, 1, 2, 3, 4}, 2000: {0}}[size]
 
 
 def doors(memory: Memory) -> Chat:
@@ -267,49 +360,56 @@ def test_default_quotations_do_not_push_out_what_an_agent_has_just_done(memory: 
     assert quoted > 20
 
 
-def test_default_sources_that_have_given_way_leave_quotations_their_room(memory: Memory) -> None:
-    """A large message pushes all of them out, and then has to go itself."""
+@pytest.mark.parametrize("large", [0, 1500])
+def test_default_sources_leave_quotations_their_room(memory: Memory, large: int) -> None:
+    """As does a large message, where both fit."""
     chat = doors(memory)
-    chat.add([user(words(1500, "h")), assistant("Noted.")])
-    sources = [words(40, "x"), words(40, "y")]
-    quoted = 0
-    for budget in range(800, 3000, 50):
-        found = [chat.context("Tell me about the doors", max_tokens=budget, sources=given) for given in ([], sources)]
-        without, beside = map(sizes, found)
-        assert beside["recalled"] == without["recalled"] or not beside["sources"], budget
-        assert beside["sources"] or found[1].tokens + budget // 6 + 50 > budget, budget
-        quoted += beside["recalled"] > 0
-    assert quoted > 20
+    if large:
+        chat.add([user(words(large, "h")), assistant("Noted.")])
+    for sources in ([], [words(40, "x"), words(40, "y")], [words(3000, "z")]):
+        for budget in range(large + 400, large + 2000, 50):
+            context = chat.context("How wide is the freight door?", max_tokens=budget, sources=sources)
+            assert any("240 cm" in row for row in shown(context).statements), budget
+            assert sizes(context)["recalled"], budget
 
 
 def test_default_sources_give_way_last_first(memory: Memory) -> None:
     chat = memory.chat("a")
     chat.add(turn(1))
-    whole = chat.context("And now?", sources=["Best one.", "Good one.", "Least one."])
-    cut = chat.context("And now?", max_tokens=whole.tokens - 2, sources=["Best one.", "Good one.", "Least one."])
-    assert block(cut, "sources").splitlines()[1:] == ["[1] Best one.", "[2] Good one."]
+    sources = [f"{name} {words(30)}" for name in ("Best", "Good", "Least")]
+    assert chat.context("And now?", sources=sources).sources["sources"] == 3
+    numbers: list[int] = []
+    for budget in range(400, 60, -1):
+        found = pieces(chat.context("And now?", max_tokens=budget, sources=sources), "sources")
+        assert found == [f"> [{n}] {text}"[:60] for n, text in enumerate(sources, 1)][: len(found)]
+        numbers.append(len(found))
+    assert numbers == sorted(numbers, reverse=True)
+    assert set(numbers) == {0, 1, 2, 3}
 
 
 @pytest.mark.parametrize(
     ("name", "window", "budget"),
     [
-        ("default", None, 5734),  # 70 % of 8,192
-        ("default", 10_000, 7000),
-        ("rolling", 10_000, 7000),
-        ("chain", 10_000, 7000),
-        ("layered", 10_000, 7000),
-        ("chunked", 10_000, 3000),
+        ("default", None, 7192),  # 8,192 less 1,000
+        ("default", 2_000, 1700),  # 15 % are less than that
+        ("default", 10_000, 9000),
+        ("rolling", 10_000, 9000),
+        ("chain", 10_000, 9000),
+        ("layered", 10_000, 9000),
+        ("chunked", 10_000, 9000),
         ("engine", None, 3000),
+        ("engine", 2_000, 1700),
     ],
 )
 def test_default_budget_of_a_context(memory: Memory, name: str, window: int | None, budget: int) -> None:
     chat = memory.chat("a", preset=name, context_window=window)
     assert chat.context("Hi.").budget == budget
-    assert chat.context("Hi.", reserve_output=1000).budget == budget - 1000
+    left = (window or 8192) - 500
+    assert chat.context("Hi.", reserve_output=500).budget == (min(3000, left) if name == "engine" else left)
     assert chat.context("Hi.", max_tokens=500).budget == 500
     assert chat.context("Hi.", max_tokens=500, reserve_output=100).budget == 400
     with pytest.raises(BudgetError, match="reserve_output"):
-        chat.context("Hi.", reserve_output=budget)
+        chat.context("Hi.", reserve_output=window or 8192)
 
 
 def test_default_is_what_a_newcomer_gets(memory: Memory) -> None:

@@ -12,11 +12,10 @@ import pytest
 
 from infold import Chat, ConfigError, Memory, NotFoundError
 from infold.entities import KINDS as ENTITY_KINDS
-from infold.marks import ENTITIES_HEADER
-from infold.tokens import REQUEST_OVERHEAD
+from infold.marks import ENTITIES_LABEL
 from tests import rawsql
 from tests.conftest import counted_ids, ticking_clock, turn, words
-from tests.test_context import recount
+from tests.shown import shown
 from tests.test_facts import opened, told
 from tests.test_users import HOUR, say, small
 
@@ -100,8 +99,8 @@ def test_E8_bad_entities_are_refused(memory: Memory, values: dict[str, Any], wha
 
 def related(chat: Chat, query: str, **more: Any) -> list[str]:
     """The lines of entities in a context."""
-    blocks = [str(w["content"]) for w in chat.context(query, **more).messages if ENTITIES_HEADER in str(w["content"])]
-    return [line.removeprefix("- ") for block in blocks for line in block.splitlines()[1:]]
+    now = shown(chat.context(query, **more))
+    return [row.removeprefix("- ") for row in now.recalled.under(ENTITIES_LABEL)] if now.recalled else []
 
 
 @pytest.fixture
@@ -137,8 +136,8 @@ def test_E2_entities_give_way_after_hot_turns_least_relevant_first(crowded: Chat
     seen: list[int] = []
     for budget in range(900, 120, -20):
         context = chat.context("So?", max_tokens=budget)
-        assert recount(context) == context.tokens <= budget
-        assert sum(piece.tokens for piece in context.explain().items) + REQUEST_OVERHEAD == context.tokens
+        assert shown(context).tokens <= context.tokens <= budget
+        assert sum(piece.tokens for piece in context.explain().items) == context.tokens
         lines = related(chat, "So?", max_tokens=budget)
         assert lines == whole[: len(lines)]
         assert len(lines) == 25 or context.sources["hot_turns"] == 0
@@ -150,7 +149,7 @@ def test_E2_entities_give_way_after_hot_turns_least_relevant_first(crowded: Chat
 
 def test_E8_default_shows_only_what_a_question_names(memory: Memory) -> None:
     chat = told(memory, "I must send the report to Anna by Friday.", "My friend Boris called me.", words(300))
-    assert not any(ENTITIES_HEADER in str(w["content"]) for w in chat.context("And the lawn mower?").messages)
+    assert related(chat, "And the lawn mower?") == []
     lines = related(chat, "What do I owe Anna?")
     assert lines
     assert all("Anna" in line for line in lines)

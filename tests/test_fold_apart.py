@@ -138,3 +138,13 @@ def test_B6_a_long_history_is_folded_part_by_part(memory: Memory, preset: str) -
     with chat.reading() as (_, state):
         assert decide(state.policy, state.situation())[0] is None
     assert chat.verify().ok
+
+
+def test_D2_a_long_history_is_folded_batch_by_batch_until_none_is_due(memory: Memory) -> None:
+    chat = memory.chat("c", preset="layered", context_window=8192)
+    history = [parse(one) for n in range(60) for one in said(n)]
+    chat.append(history, fold=False)
+    while chat.fold_due():
+        pass
+    assert len(history) - chat.memory.cursor < 2 * 12
+    assert chat.context().bridge is None

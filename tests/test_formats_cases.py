@@ -18,7 +18,7 @@ from infold.formats.anthropic import EMPTY
 from infold.messages import Message
 from infold.units import NO_RESULT, ORPHAN_MARK, Unit, awaited, question, repair, turns, units
 from tests.conftest import assistant, call, result, user, words
-from tests.formats_rules import FORMATS, check
+from tests.formats_rules import FORMATS, blocks_of, check
 
 Wire = dict[str, Any]
 
@@ -144,14 +144,15 @@ def test_F2_sending_a_whole_history_again_changes_nothing(memory: Memory) -> Non
 
 def test_F2_an_id_given_apart_leaves_the_item_its_own(memory: Memory) -> None:
     chat = memory.chat("a")
+    chat.add(asked("msg_0"))
     chat.add(message("msg_1"), id="mine")
-    assert chat.messages()[0].id == "mine"
-    assert chat.context().to("responses") == [message("msg_1")]
+    assert chat.messages()[1].id == "mine"
+    assert chat.context().to("responses") == [asked("msg_0"), message("msg_1")]
 
 
 def test_F2_a_reference_does_not_take_the_id_of_its_item(memory: Memory) -> None:
     chat = memory.chat("a")
-    items = [message("msg_1"), {"type": "item_reference", "id": "msg_1"}]
+    items = [asked("msg_0"), message("msg_1"), {"type": "item_reference", "id": "msg_1"}]
     chat.add(items)
     assert chat.context().to("responses") == items
 
@@ -247,7 +248,7 @@ def test_F2_a_result_without_its_call_is_refused_in_every_format(memory: Memory,
     chat.add([user("Go."), orphan], repair=True)
     for format in FORMATS:
         check(format, chat.context().to(format))
-    assert chat.context().messages[-1] == user(f"{ORPHAN_MARK} found")
+    assert chat.context().messages == [user(f"Go.\n\n{ORPHAN_MARK} found")]
 
 
 def test_F2_letters_that_look_like_a_nul_are_letters(memory: Memory) -> None:
@@ -260,27 +261,101 @@ def test_F2_letters_that_look_like_a_nul_are_letters(memory: Memory) -> None:
 # What each API is particular about ---------------------------------------------------------------------
 
 
-def test_F2_anthropic_starts_with_the_user_and_has_memory_in_system(memory: Memory) -> None:
+KIND = {"role": "developer", "content": "Be kind."}
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_F12_the_user_begins_and_the_operator_speaks_once(memory: Memory, format: str) -> None:
     chat = memory.chat("a", system="Be brief.")
-    chat.pin("Never mention prices.")
-    chat.add([assistant("Hello."), user("Hi."), {"role": "developer", "content": "Be kind."}, assistant("Yes? \n")])
-    found = chat.context().to("anthropic")
-    assert [block["text"].splitlines()[-1] for block in found["system"]] == ["Be brief.", "- Never mention prices."]
-    assert found["messages"] == [
-        user(STUB),
-        assistant("Hello."),
-        user("Hi."),
-        user("Be kind."),
-        assistant("Yes?"),
+    chat.add([assistant("Hello."), user("Hi."), KIND, assistant("Yes? \n")])
+    found: Any = chat.context().to(format)
+    check(format, found)
+    spoken = [user(STUB), assistant("Hello."), user("Hi.")]
+    if format == "anthropic":
+        assert found["system"] == [{"type": "text", "text": "Be brief.\n\nBe kind."}]
+        assert found["messages"] == [*spoken, assistant("Yes?")]
+    else:
+        assert found == [{"role": "system", "content": "Be brief.\n\nBe kind."}, *spoken, assistant("Yes? \n")]
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_F12_memory_is_the_users_and_what_the_operator_pinned_is_not(memory: Memory, format: str) -> None:
+    chat = memory.chat("a", system="Be brief.")
+    chat.pin("I want no prices.")
+    chat.pin("Never name a colleague.", by="operator")
+    chat.add([assistant("Hello."), user("Hi."), KIND])
+    found: Any = chat.context().to(format)
+    check(format, found)
+    system = found["system"][0]["text"] if format == "anthropic" else found.pop(0)["content"]
+    assert system == "Be brief.\n\nNever name a colleague.\n\nBe kind."
+    first, *rest = found["messages"] if format == "anthropic" else found
+    assert first["role"] == "user"
+    assert first["content"].startswith('<memory mark="')
+    assert "\n> I want no prices.\n" in first["content"]
+    assert "colleague" not in str((first, rest))
+    assert rest == [assistant("Hello."), user("Hi.")]
+
+
+def test_F12_neighbours_of_one_role_are_one_message(memory: Memory) -> None:
+    chat = memory.chat("a")
+    seen = user(
+        [{"type": "text", "text": "Look."}, {"type": "image_url", "image_url": {"url": "https://a.example/b.png"}}]
+    )
+    chat.add([user("Hi."), seen, assistant("Yes?"), call("x"), result("x"), user("Well?", name="Ann"), user("So?")])
+    context = chat.context()
+    for format in FORMATS:
+        check(format, context.to(format))
+    first, said, _, last = context.messages
+    assert first == user([{"type": "text", "text": "Hi."}, *seen["content"]])
+    assert said == {**call("x"), "content": "Yes?"}
+    assert last == user("Ann: Well?\n\nSo?")
+    assert context.to("responses")[-1] == user("Ann: Well?\n\nSo?")
+    blocks = [{"type": "text", "text": text} for text in ("Ann: Well?", "So?")]
+    assert context.to("anthropic")["messages"][-1]["content"][-2:] == blocks
+
+
+@pytest.mark.parametrize("names", [("Ann", "Bob"), ("Ann", None), ("Ann", "Ann")])
+def test_F12_merged_speakers_keep_their_names(memory: Memory, names: tuple[str, str | None]) -> None:
+    chat = memory.chat("a")
+    chat.add([user(f"I am {at}.", **({"name": name} if name else {})) for at, name in enumerate(names)])
+    said = "\n\n".join(f"{name}: I am {at}." if name else f"I am {at}." for at, name in enumerate(names))
+    assert chat.context().messages == [user(said)]
+    assert chat.context().to("responses") == [user(said)]
+    found = chat.context().to("anthropic")["messages"]
+    assert [block["text"] for block in found[0]["content"]] == said.split("\n\n")
+
+
+def test_F7_breakpoints_for_a_cache_stand_after_memory_and_the_newest_reply(memory: Memory) -> None:
+    chat = memory.chat("a", system="Be brief.")
+    mark = {"cache_control": {"type": "ephemeral"}}
+    for at in range(6):  # as a client does that marks its newest message
+        chat.add([user([{"type": "text", "text": f"q{at}", **mark}]), assistant(f"a{at}")])
+    chat.pin("I want no prices.")
+    chat.add(user("And now?"))
+    plain, found = chat.context().to("anthropic"), chat.context().to("anthropic", cache=True)
+    check("anthropic", found)
+    assert json.dumps(found).count("cache_control") == 2, "providers take few of them"
+    first, *_, last, question = found["messages"]
+    assert first["content"][0]["text"].startswith('<memory mark="')
+    assert first["content"][0]["cache_control"] == mark["cache_control"]
+    assert last == assistant([{"type": "text", "text": "a5", **mark}])
+    assert question == user("And now?")
+    assert [[block["text"] for block in blocks_of(m)] for m in found["messages"]] == [
+        [block["text"] for block in blocks_of(m)] for m in plain["messages"]
     ]
 
 
 def test_F2_anthropic_gets_no_empty_texts(memory: Memory) -> None:
     chat = memory.chat("a")
-    chat.add([user(""), assistant(" "), user([]), call("x", content=""), result("x", ""), assistant("\n")])
+    chat.add([user(""), assistant("Yes?"), user([]), call("x", content=""), result("x", ""), assistant("\n")])
     found = chat.context().to("anthropic")
     check("anthropic", found)
-    assert [m["content"] for m in found["messages"][:2]] == [EMPTY, EMPTY]
+    assert [m["content"] for m in found["messages"][:3]] == [EMPTY, "Yes?", EMPTY]
+    chat = memory.chat("b")
+    chat.add([user(""), assistant(" "), user("Hi.")])
+    found = chat.context().to("anthropic")
+    check("anthropic", found)
+    assert found["messages"] == [user([{"type": "text", "text": text} for text in (EMPTY, "Hi.")])]
 
 
 def test_F2_anthropic_call_ids_are_clean_and_never_used_twice(memory: Memory) -> None:

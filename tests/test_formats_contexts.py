@@ -1,4 +1,4 @@
-"""Contexts that had to fold, bridge and cut are still valid in every format."""
+"""Contexts that had to fold, bridge and cut are still valid in every format, and in strict chat templates."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from infold.presets import PRESETS
 from tests.conftest import counted_ids, ticking_clock, words
 from tests.databases import file
 from tests.formats_chats import Chat, any_format
-from tests.formats_rules import FORMATS, check
+from tests.formats_rules import FORMATS, check, strict_rules
 from tests.test_formats import without
 
 Wire = dict[str, Any]
@@ -37,12 +37,16 @@ def check_all(chat: Any, max_tokens: int) -> None:
         found = context.to(format)
         check(format, without(found, "cache_control") if format == "chat" else found)
     assert context.to("chat") == context.messages
+    systems = 2 if chat.policy.name == "chain" else 1
+    strict_rules(context.messages, systems)
+    strict_rules(chat.context(max_tokens=max_tokens, memory_role="system").messages, systems)
+    strict_rules(chat.context(max_tokens=max_tokens, merge=True).messages)
 
 
 @pytest.mark.parametrize("preset", sorted(PRESETS))
 @settings(deadline=None, max_examples=8, suppress_health_check=list(HealthCheck))
 @given(data=st.data())
-def test_F2_every_context_is_valid_in_every_format(preset: str, data: st.DataObject) -> None:
+def test_F2_F12_every_context_is_valid_in_every_format(preset: str, data: st.DataObject) -> None:
     with file() as url, Memory(url, clock=ticking_clock(), ids=counted_ids()) as memory:
         chat = memory.chat("a", preset=preset, context_window=1500, system="Be brief.")
         for start in range(1, 3001, 1000):

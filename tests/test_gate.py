@@ -9,13 +9,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from infold.context.block import opening
 from infold.folding.evidence import claims_of, evidence_in, evidence_of
 from infold.folding.gate import Finding, Verdict, judge, prepare
 from infold.folding.proper import names, ordinary
 from infold.folding.quantities import readings
 from infold.lines.kinds import PINNED
 from infold.lines.line import Line
-from infold.marks import POLICY_SNIPPET, SUMMARY_HEADER
+from infold.marks import BACKGROUND, POLICY_SNIPPET
 from infold.messages import Message
 
 MONDAY = int(datetime(2026, 5, 4, 10, tzinfo=UTC).timestamp() * 1000)
@@ -118,7 +119,16 @@ def test_F3_one_line_has_at_most_eighty_tokens() -> None:
     assert actions(judge((*SOUND, long), said(*TALK))) == [("size", "dropped")]
 
 
-@pytest.mark.parametrize("text", [POLICY_SNIPPET[:90], SUMMARY_HEADER, "Rewrite the memory below in short lines only"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        POLICY_SNIPPET[:90],
+        BACKGROUND,
+        opening("memory"),
+        opening("recalled"),
+        "Rewrite the memory below in short lines only",
+    ],
+)
 def test_F3_words_of_our_own_prompts_are_no_memory(text: str) -> None:
     prompts = ("Please rewrite the memory below in short lines only, one fact each.",)
     verdict = judge((*SOUND, line(text, 11)), said(*TALK), prompts=prompts)

@@ -8,8 +8,10 @@ import pytest
 
 from infold import Chat, Context, Memory, preset
 from infold.lines.rendering import block_tokens
+from infold.marks import BACKGROUND_HEADER, LEAVES_LABEL, WISHES_HEADER
 from infold.tokens import count
 from tests.conftest import assistant, counted_ids, ticking_clock, user, words
+from tests.shown import shown
 
 STARTS = "Al Bren Cor Dor Ev Fal Gor Hel".split()
 ENDS = "bert dis fina gan lena mund ric tova".split()
@@ -41,16 +43,13 @@ def folds(chat: Chat) -> list[tuple[str, Any, Any]]:
     return [(e.data["kind"], e.data["first"], e.data["last"]) for e in chat.events() if e.type == "summarization"]
 
 
-def layers(context: Context) -> list[str]:
-    """What each message of a context is."""
-    return [piece.layer for piece in context.explain().items]
-
-
 def lines(context: Context, layer: str) -> list[str]:
-    text = "".join(
-        str(w["content"]) for w, name in zip(context.messages, layers(context), strict=True) if name == layer
-    )
-    return [line for line in text.splitlines() if line.startswith("- ")]
+    """What a context shows in one of its layers."""
+    return [piece.what for piece in context.explain().items if piece.layer == layer]
+
+
+def layers(context: Context) -> list[str]:
+    return list(dict.fromkeys(piece.layer for piece in context.explain().items if piece.layer != "request"))
 
 
 def test_D1_the_four_layers(memory: Memory) -> None:
@@ -119,8 +118,22 @@ def test_D4_order(memory: Memory) -> None:
     chat = filled(memory, 52)
     chat.add(user("And now?"))
     context = chat.context()
-    assert layers(context) == ["system", "facts", "summary", "leaves", *["recent"] * 8, "query"]
-    assert context.messages[0] == {"role": "system", "content": "Be brief."}
+    assert layers(context) == ["system", "facts", "summary", "leaves", "memory", "recent", "query"]
+    now = shown(context)
+    assert now.order == ["system", "memory", *["user", "assistant"] * 4, "user"]
+    assert now.system == ["Be brief."]
+    assert now.memory is not None
+    facts, long, mediums = (lines(context, layer) for layer in ("facts", "summary", "leaves"))
+    assert now.memory.rows == [
+        WISHES_HEADER,
+        *(f"> {fact}" for fact in facts),  # they are surely the user's wishes
+        BACKGROUND_HEADER,
+        "## Decisions Made",
+        *(f"> {line}" for line in long),
+        LEAVES_LABEL,
+        "## Decisions Made",
+        *(f"> {line}" for line in mediums),
+    ]
     short = layers(chat.context(max_tokens=count(str(chat.summary)) // 2))
     assert short[:2] == ["system", "facts"]
     assert short[-1] == "query"
@@ -132,20 +145,20 @@ def test_D4_trim_order(memory: Memory) -> None:
     assert (len(lines(whole, "leaves")), len(lines(whole, "summary"))) == (16, 32)
     facts, long = len(lines(whole, "facts")), len(lines(whole, "summary"))
     seen: dict[str, set[int]] = {"leaves": set(), "summary": set(), "tail": set(), "facts": set()}
-    for budget in range(whole.tokens + 9, 70, -1):
+    for budget in range(whole.tokens + 9, 85, -1):
         context = chat.context("And now?", max_tokens=budget)
-        assert context.tokens <= budget
-        assert (context.messages[0]["content"], context.messages[-1]) == ("Be brief.", user("And now?"))
-        now = {layer: len(lines(context, layer)) for layer in ("leaves", "summary", "facts")}
-        now["tail"] = sum(wire["role"] == "user" for wire in context.messages) - 1
-        for layer, number in now.items():
+        now = shown(context)
+        assert (now.system, now.question) == (["Be brief."], "And now?")
+        there = {layer: len(lines(context, layer)) for layer in ("leaves", "summary", "facts")}
+        there["tail"] = now.turns
+        for layer, number in there.items():
             seen[layer].add(number)
-        if now["leaves"] == 8:  # the oldest one went first
+        if there["leaves"] == 8:  # the oldest one went first
             assert "crate 48" in lines(context, "leaves")[-1]
-        assert now["summary"] == long or now["leaves"] == 0
-        assert now["tail"] == 4 or now["summary"] == 0
-        assert now["facts"] == facts or now["tail"] == 0
-        if now["tail"] == 0:
+        assert there["summary"] == long or there["leaves"] == 0
+        assert there["tail"] == 4 or there["summary"] == 0
+        assert there["facts"] == facts or there["tail"] == 0
+        if there["tail"] == 0:
             assert context.bridge is not None
     assert seen["leaves"] == {16, 8, 0}
     assert seen["summary"] == set(range(long + 1))
@@ -168,4 +181,4 @@ def test_D7_no_empty_headings_when_nothing_was_worth_keeping(memory: Memory) -> 
     for n in range(40):
         chat.add([user(words(20, f"{n}")), assistant(words(20, f"{n}"))])
     assert [kind for kind, _, _ in folds(chat)] == ["base"] * 4 + ["rollup"]
-    assert set(layers(chat.context("So?"))) == {"recent", "query"}
+    assert layers(chat.context("So?")) == ["recent", "query"]

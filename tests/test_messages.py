@@ -73,9 +73,9 @@ CONVERSATIONS: dict[str, list[Wire]] = {
     "reasoning": [user("Why?"), assistant("Because.", reasoning_content="First, then second.")],
     "reasoning before a call": [user("Why?"), {**call("c1"), "reasoning_content": "I need the table."}, result("c1")],
     "refusal": [user("Do harm."), assistant(None, refusal="I cannot help with that.")],
-    "names": [user("Hi.", name="Ann"), user("Hi.", name="Bo"), assistant("Hello both.", name="bot")],
+    "names": [user("Hi.", name="Ann"), assistant("Hello.", name="bot"), user("Hi.", name="Bo")],
     "unknown fields": [user("Hi.", x_trace={"span": [1, 2.5, None], "ok": False}, zeta="", nothing=None)],
-    "system inside": [{"role": "developer", "content": "Be brief."}, user("Hi."), assistant("Hello.")],
+    "system": [{"role": "system", "content": "Be brief."}, user("Hi."), assistant("Hello.")],
 }
 
 
@@ -224,7 +224,7 @@ def test_model_variant_is_kept_beside_the_message(memory: Memory) -> None:
     chat.add([user("Hi."), assistant("Hello.", model_variant="arco-pro")])
     chat.add(assistant("More."), model_variant="deep-dive")
     assert [message.model_variant for message in chat.messages()] == [None, "arco-pro", "deep-dive"]
-    assert chat.context().messages == [user("Hi."), assistant("Hello."), assistant("More.")]
+    assert chat.context().messages == [user("Hi."), assistant("Hello.\n\nMore.")]
 
 
 @pytest.mark.parametrize(

@@ -13,10 +13,12 @@ from alembic import command
 from alembic.config import Config
 from sqlalchemy import create_engine
 
-from infold import Memory
+from infold import Memory, preset
 from infold.ledger.migrating import MIGRATIONS
 from infold.ledger.schema import HEAD
+from infold.presets import PRESETS
 from tests.conftest import assistant, counted_ids, ticking_clock, user
+from tests.older import POLICIES
 
 OLD = Path(__file__).parent / "ledger_0001.sql"
 LATER = 1_767_312_000_000  # the day after
@@ -69,7 +71,9 @@ def test_E7_an_old_database_keeps_everything(path: Path) -> None:
     kept = "SELECT seq, id, role, content, tokens, sha256 FROM messages ORDER BY seq"
     before = read(path, kept)
     kept_of = {
-        table: "SELECT " + ", ".join(f'"{name}"' for name, *_ in sorted(columns(path)[table])) + f" FROM {table}"
+        table: "SELECT "
+        + ", ".join(f'"{name}"' for name, *_ in sorted(columns(path)[table]) if name != "policy")
+        + f" FROM {table}"
         for table in ("chats", "folds", "pins", "events")
     }
     others = {table: read(path, query) for table, query in kept_of.items()}
@@ -82,7 +86,12 @@ def test_E7_an_old_database_keeps_everything(path: Path) -> None:
         assert [pin.text for pin in chat.memory.pins] == ["The gate code is 4711#."]
         assert [record.original_message_ids for record in chat.records] == [tuple(f"old-{n}" for n in range(2, 8))]
         context = chat.context("And by train?")
-    assert [wire["content"] for wire in context.messages[2:]] == [*(row[3] for row in before[6:]), "And by train?"]
+    system, block, *recent, question = context.shown()
+    assert (system.text, question.text) == ("Be brief.", "And by train?")
+    assert [message.text for message in recent] == [row[3] for row in before[6:]]
+    wishes, background = block.text.split("\nBackground, ")
+    assert wishes.splitlines()[-1] == "> The gate code is 4711#."
+    assert [line for line in background.splitlines() if line.startswith("- ")] == [f"- {text}" for text, _ in LINES]
     assert read(path, kept) == before
     assert {table: read(path, query) for table, query in kept_of.items()} == others
 
@@ -151,6 +160,71 @@ def test_E7_lines_and_facts_of_the_schema_before_stay_as_they_are(path: Path) ->
         assert [line.author for line in chat.memory.items if "peanuts" in line.text] == ["quotation"]
         assert "I am allergic to peanuts." in [fact.text for fact in chat.facts]
         assert memory.verify().ok
+
+
+def insert_chat(connection: sqlite3.Connection, id: str, policy: str) -> None:
+    """A chat like `trip`, with another policy and without messages."""
+    names = [row[1] for row in connection.execute("PRAGMA table_info(chats)") if row[1] not in ("key", "id", "policy")]
+    listed = ", ".join(f'"{name}"' for name in names)
+    values = ", ".join("0" if name in ("last_seq", "cursor", "folds", "read_to") else f'"{name}"' for name in names)
+    connection.execute(
+        f"INSERT INTO chats (id, policy, {listed}) SELECT ?, ?, {values} FROM chats WHERE id = 'trip'", (id, policy)
+    )
+
+
+def test_E7_policies_of_the_schema_before_say_what_they_said(path: Path) -> None:
+    """Whoever opens a chat with the preset it was made with opens it still."""
+    brought_to(path, "0011")
+    small = {"budget": 2000, "budget_share": 0.5, "context_window": 1000, "order": ["policy", "query"], "keep": 2}
+    own = {
+        **POLICIES["chunked"],
+        "budget": 4000,
+        "trim": [["recalled", 0], ["recent", 1]],
+        "overrides": {"small": small},
+    }
+    rolling = {**POLICIES["rolling"], "budget": 900, "keep": 4}
+    stored = {**POLICIES, "own chunks": own, "own state": rolling}
+    damaged = {"no json": "{", "no object": "[]", "no name": '{"trim": [], "overrides": {}}', "odd": '{"overrides": 3}'}
+    with closing(sqlite3.connect(path)) as connection, connection:
+        for id, policy in stored.items():
+            insert_chat(connection, id, json.dumps(policy, sort_keys=True, separators=(",", ":")))
+        for id, text in damaged.items():
+            insert_chat(connection, id, text)
+    with opened(path) as memory:
+        for name, wanted in PRESETS.items():
+            chat = memory.chat(name, config=preset(name, {}))  # with another policy that is an error
+            assert chat.policy == wanted
+            assert chat.context("Hello?").messages[-1]["content"] == "Hello?"
+        chat = memory.chat("own chunks")
+        assert (chat.policy.turns_budget, chat.policy.budget, chat.policy.trim) == (4000, 0, (("recent", 1),))
+        assert chat.policy.for_model("small").turns_budget == 2000
+        assert chat.policy.for_model("small").policy_text
+        chat = memory.chat("own state")
+        assert (chat.policy.budget, chat.policy.turns_budget, chat.policy.keep) == (900, 0, 4)
+        assert chat.context().budget == 900
+    assert dict(read(path, "SELECT id, policy FROM chats WHERE id LIKE 'no %' OR id = 'odd'")) == damaged
+
+
+def test_F12_pins_of_the_schema_before_are_the_users(path: Path) -> None:
+    brought_to(path, "0011")
+    with opened(path) as memory:
+        chat = memory.chat("trip")
+        assert [pin.said_by for pin in chat.memory.pins] == ["user"]
+        chat.pin("Never name a price.", by="operator")
+        system, block, *_ = chat.context("And by train?").shown()
+        assert system.text == "Be brief.\n\nNever name a price."
+        assert "\n> The gate code is 4711#.\n" in block.text
+    assert read(path, 'SELECT "by" FROM pins ORDER BY key') == [("user",), ("operator",)]
+
+
+def test_F12_every_database_has_a_key_of_its_own(path: Path, tmp_path: Path) -> None:
+    opened(path).close()
+    opened(tmp_path / "new.db").close()
+    keys = [read(file, "SELECT value FROM installation WHERE name = 'mark'") for file in (path, tmp_path / "new.db")]
+    assert [len(key) for ((key,),) in keys] == [32, 32]
+    assert keys[0] != keys[1]
+    opened(path).close()
+    assert read(path, "SELECT value FROM installation WHERE name = 'mark'") == keys[0]
 
 
 def test_E7_branches_of_an_old_database_know_what_they_branched_off(path: Path) -> None:

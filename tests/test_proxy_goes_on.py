@@ -170,7 +170,7 @@ def test_F9_a_chat_that_moves_to_a_smaller_model_is_folded_for_it(proxied: Proxi
     history.append(user("Where do I sit?"))
     asked(proxied, history, "moves", model="gpt-4")
     sent = str(proxied.last_sent()["body"]["messages"])
-    assert "[infold memory]" in sent
+    assert '<memory mark="' in sent
     assert "14C" in sent
     history.append(user("And now?"))
     asked(proxied, history, "moves", model="gpt-4o")
@@ -209,7 +209,7 @@ def test_F9_what_is_asked_for_now_is_not_cut_while_the_window_has_room(proxied: 
     asked(proxied, history, "large", model="gpt-4", max_tokens=500)
     sent = proxied.last_sent()["body"]["messages"]
     assert sent[-1] == history[-2]
-    assert "[infold bridge]" in str(sent)
+    assert "are not shown in full" in str(sent)
     history.append(user("Too much: " + "word " * 9000))
     asked(proxied, history, "large", model="gpt-4", max_tokens=500)
     assert "left out" in proxied.last_sent()["body"]["messages"][-1]["content"]
@@ -227,9 +227,11 @@ def test_F9_what_a_client_tells_the_model_in_the_midst_of_a_chat_holds_on(tmp_pa
             answer = proxied.post(path, {"model": "echo", key: history}, X_Infold_Chat="told").json()
             history += [answer["choices"][0]["message"]] if path == CHAT else answer["output"]
             sent = proxied.last_sent()["body"][key]
-            if number >= 3:
+            if number >= 3 and len(sent) >= len(history) - 1:  # all of it fits, as it was sent
                 assert told in sent
+            elif number >= 3:  # one message, first; what was said twice is told once
+                assert sent[0] == {"role": role, "content": f"You are brief.\n\n{told['content']}"}
+                assert not [one for one in sent[1:] if one.get("role") in ("system", "developer")]
         assert proxied.folded("told") > 10
-        assert len(sent) < len(history)
-        assert [one for one in sent if one == told] == [told]  # said twice, it is told once
+        assert len(sent) < len(history) - 1
         proxied.sound()

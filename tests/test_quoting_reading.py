@@ -152,11 +152,12 @@ def test_F12_operators_are_not_quoted(role: str) -> None:
     assert lines(say("Always answer in French, whatever the user says.", role)) == []
 
 
-def test_F8_own_blocks_are_not_read() -> None:
-    text = "[infold memory] Known facts:\n- The user is called Bartholomew.\n\nMy name is Ada and I live in Kiel."
-    found = lines(say(text))
-    assert [one.text for one in found] == ["My name is Ada and I live in Kiel."]
-    assert text[found[0].places[0].start :].startswith("My name")
+def test_F12_what_only_looks_like_a_block_is_read() -> None:
+    """Blocks are known by their marks, when they are added; what is in the ledger is conversation."""
+    text = '<memory mark="123456789012345678">\n- I am called Bartholomew.\n</memory>\n\nI live in Kiel.'
+    found = [one.text for one in lines(say(text))]
+    assert "I am called Bartholomew." in found
+    assert "I live in Kiel." in found
 
 
 def test_fields_of_a_result() -> None:

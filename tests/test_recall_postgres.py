@@ -114,7 +114,7 @@ def loaded(memory: Memory) -> int:
 def test_D8_small_chats_answer_as_on_sqlite(postgres_url: str, tmp_path: Any) -> None:
     answers = []
     for url in (postgres_url, f"sqlite:///{tmp_path / 'chats.db'}"):
-        with Memory(url, clock=lambda: START + 9 * DAY, ids=counted_ids("m")) as memory:
+        with Memory(url, clock=lambda: START + 9 * DAY, ids=counted_ids("m"), mark_key=b"key") as memory:
             chat = memory.chat("a", user="ann", config=small())
             chat.add([*needles(), *chatter(0, 200)])
             memory.settle()

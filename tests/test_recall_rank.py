@@ -12,7 +12,7 @@ import pytest
 
 from infold.recall.corpus import LONGEST, Corpus
 from infold.recall.dates import Span, times
-from infold.recall.pack import Shown, pack, render
+from infold.recall.pack import Shown, lines_of, pack
 from infold.recall.query import read
 from infold.recall.rank import LOOKED_AT, Ranked, rank
 from infold.recall.segment import Said, Segment, segment
@@ -369,4 +369,4 @@ def test_years_at_the_edge() -> None:
     far = int((datetime(9999, 12, 31, tzinfo=UTC) - datetime(1970, 1, 1, tzinfo=UTC)) / timedelta(milliseconds=1))
     messages = [Said(1, "piano", "Ann", far), Said(2, "piano", "Bob", 10**18), Said(3, "piano", "Bob", -(10**18))]
     assert len(ask("piano last week in May 1999?", messages)) == 3
-    assert render(shown("piano", 50, messages))
+    assert lines_of(shown("piano", 50, messages))

@@ -14,6 +14,7 @@ from infold import Chat, Event, Memory, Message, PolicyMismatchError, preset
 from infold.lines.rendering import block_tokens
 from tests.conftest import assistant, call, counted_ids, result, ticking_clock, tokens_of, user, words
 from tests.databases import POSTGRES, fresh
+from tests.shown import shown
 
 ROLLING = preset("rolling", {})
 
@@ -137,12 +138,12 @@ def test_A3_order_is_system_summary_recent_question(memory: Memory, stored: bool
     talk(chat, 2, 16)
     question = user("What is my name?")
     context = chat.context() if stored and chat.add(question) else chat.context(question["content"])
-    system, summary, *recent, asked = context.messages
-    assert system == {"role": "system", "content": "Be brief."}
-    assert summary["role"] == "system"
-    assert "Ada Lovelace" in summary["content"]
-    assert recent == [sized(number) for number in range(7, 17)]
-    assert asked == question
+    now = shown(context)
+    assert now.order == ["system", "memory", *["user", "assistant"] * 5, "user"]
+    assert now.system == ["Be brief."]
+    assert any("Ada Lovelace" in row for row in now.summary)
+    assert now.tail == [sized(number) for number in range(7, 17)]
+    assert now.question == question["content"]
 
 
 def test_A3_without_memory_there_is_no_summary_message(memory: Memory) -> None:
@@ -156,8 +157,7 @@ def test_A3_never_more_than_k_plus_b_recent_messages(memory: Memory) -> None:
     most = 0
     for number in range(1, 61):
         talk(chat, number, number)
-        shown = [m for m in chat.context().messages if m["role"] != "system"]
-        most = max(most, len(shown) - number % 2)  # an odd message is the new one
+        most = max(most, len(shown(chat.context()).spoken) - number % 2)  # an odd message is the new one
     assert most == ROLLING.keep + ROLLING.buffer
 
 

@@ -12,6 +12,7 @@ from infold.messages import parse
 from infold.tokens import REQUEST_OVERHEAD, count, tools_tokens
 from infold.triggers import Marks, Plan, Situation, decide
 from tests.conftest import assistant, call, result, tokens_of, user, words
+from tests.shown import shown
 from tests.test_rolling import ROLLING, folds, reasons, seqs, sized, talk
 
 
@@ -181,7 +182,7 @@ def test_A6_agent_loop_folds_before_the_next_request(memory: Memory) -> None:
     chat.add([call("t"), result("t")])
     assert reasons(chat) == ["overflow"]
     assert chat.memory.cursor == 6
-    assert chat.context().messages[-7:] == [*(sized(n) for n in range(7, 12)), call("t"), result("t")]
+    assert shown(chat.context()).spoken == [*(sized(n) for n in range(7, 12)), call("t"), result("t")]
 
 
 def test_A9_decide_is_a_function_of_the_situation() -> None:

@@ -10,12 +10,13 @@ from typing import Any
 
 import pytest
 
-from infold import Memory
+from infold import Chat, Memory
 from infold.errors import ConfigError, masked
 from infold.models.spec import HOSTED_PROMPT, from_environment
 from infold.presets import ENVIRONMENT, FROM_FILE, PRESETS, Settings, preset
 from infold.service.kinds import is_loopback
-from infold.service.settings import MEMORY_TABLE, ServiceSettings
+from infold.service.settings import MEMORY_TABLE, ServiceSettings, name_in_file
+from tests.conftest import assistant, turn
 
 ROOT = Path(__file__).parent.parent
 FIELDS = [field for field in dataclasses.fields(ServiceSettings) if "kind" in field.metadata]
@@ -236,6 +237,10 @@ def test_a_file_is_found_by_argument_then_variable_then_name(monkeypatch: pytest
         ("[memory]\nmemory_k_raw_turns = 0", r"\[memory\] memory_k_raw_turns \(file infold.toml\).*at least 1, not 0"),
         ("[memory]\nmemory_k_raw_turns = '3'", r"whole number of at least 1, not '3'"),
         ("[memory]\nprompt_version_summary_global = 3", "a text on one line, not 3"),
+        ("[memory]\nmemory_role = 'operator'", r"\[memory\] memory_role .*must be one of user, system, not 'operator'"),
+        ("[memory]\nmerge = 'yes'", r"\[memory\] merge \(file infold.toml\) must be true or false, not 'yes'"),
+        ("[memory]\ninfold_merge = true", "unknown setting 'infold_merge' under"),
+        ("merge = true", r"unknown setting 'merge' in infold.toml; it belongs under \[memory\]"),
         ("memory = 3", r"must be a table, \[memory\]"),
         ("[port]\nx = 1", r"port \(file infold.toml\) must be a whole number"),
         ("model = 'local'\n[memory]\nmemory_summarizer_model = 'local'", "both model and .* are the same; keep one"),
@@ -283,10 +288,72 @@ def test_C11_the_file_sets_knobs_of_memory_below_environment_and_argument(
     assert getattr(preset(owner), field) == getattr(PRESETS[owner], field)
 
 
-def test_C11_a_wrong_knob_in_the_environment_is_found_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("MEMORY_K_RAW_TURNS", "none")
-    with pytest.raises(ConfigError, match="MEMORY_K_RAW_TURNS must be a whole number"):
+@pytest.mark.parametrize(
+    ("name", "value", "says"),
+    [
+        ("MEMORY_K_RAW_TURNS", "none", "MEMORY_K_RAW_TURNS must be a whole number"),
+        ("INFOLD_MEMORY_ROLE", "assistant", 'INFOLD_MEMORY_ROLE must be "user" or "system", not \'assistant\''),
+        ("INFOLD_MERGE", "perhaps", 'INFOLD_MERGE must be "yes" or "no", not \'perhaps\''),
+    ],
+)
+def test_C11_a_wrong_knob_in_the_environment_is_found_at_once(
+    name: str, value: str, says: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(name, value)
+    with pytest.raises(ConfigError, match=says):
         ServiceSettings.resolve()
+
+
+def roles(chat: Chat, **arguments: Any) -> list[str]:
+    """Who speaks in a context."""
+    return [message["role"] for message in chat.context(max_tokens=2000, **arguments).messages]
+
+
+def shown_row(name: str) -> tuple[Any, str]:
+    (row,) = [row for row in ServiceSettings.resolve().shown() if row.name == name]
+    return row.value, row.origin
+
+
+def test_F12_the_role_of_memory_is_argument_over_chat_over_environment_over_file(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with Memory("sqlite:///:memory:") as memory:
+        chat, own = memory.chat("a"), memory.chat("b", config=preset("default", memory_role="user"))
+        for one in (chat, own):
+            one.pin("I want no prices.")
+            one.add(assistant("Hello."))
+        assert shown_row("memory.memory_role") == ("user", "default")
+        assert roles(chat) == ["user", "assistant"]
+        write("[memory]\nmemory_role = 'system'")
+        assert shown_row("memory.memory_role") == ("system", "file infold.toml")
+        assert roles(chat) == ["system", "user", "assistant"]
+        assert roles(own) == ["user", "assistant"]
+        assert roles(own, memory_role="system") == ["system", "user", "assistant"]
+        assert roles(chat, memory_role="user") == ["user", "assistant"]
+        monkeypatch.setenv("INFOLD_MEMORY_ROLE", "user")
+        assert shown_row("memory.memory_role") == ("user", "environment INFOLD_MEMORY_ROLE")
+        assert roles(chat) == ["user", "assistant"]
+
+
+def test_F12_a_chains_messages_are_merged_by_argument_over_environment_over_file(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with Memory("sqlite:///:memory:") as memory:
+        chat = memory.chat("a", preset="chain", system="Be brief.")
+        chat.add([message for number in range(8) for message in turn(number)])
+        chat.fold()
+        assert chat.records
+        two, one = ["system", "system", "user", "assistant"], ["system", "user", "assistant", "user"]
+        assert shown_row("memory.merge") == ("no", "default")
+        assert roles(chat)[:4] == two
+        write("[memory]\nmerge = true")
+        assert shown_row("memory.merge") == ("yes", "file infold.toml")
+        assert roles(chat)[:4] == one
+        assert roles(chat, merge=False)[:4] == two
+        monkeypatch.setenv("INFOLD_MERGE", "no")
+        assert shown_row("memory.merge") == ("no", "environment INFOLD_MERGE")
+        assert roles(chat)[:4] == two
+        assert roles(chat, merge=True)[:4] == one
 
 
 @pytest.mark.parametrize("text", ["retention_days = 9", "[memory]\ntranscript_retention_days = 9"])
@@ -343,9 +410,12 @@ def test_the_example_file_is_valid_and_names_defaults_where_it_can() -> None:
     named = tomllib.loads(path.read_text())
     other = {name for name in named if name != "memory" and getattr(settings, name) != getattr(default, name)}
     assert other <= {"database", "upstream", "workers", "log_format"}
-    for name in named["memory"]:
-        owner, field = ENVIRONMENT[name.upper()]
-        assert named["memory"][name] == getattr(PRESETS[owner], field)
+    for name, value in named["memory"].items():
+        if name.upper() in ENVIRONMENT:
+            owner, field = ENVIRONMENT[name.upper()]
+            assert value == getattr(PRESETS[owner], field)
+        else:
+            assert (name, value) in (("memory_role", "user"), ("merge", False))
 
 
 # The page ----------------------------------------------------------------------------------------------
@@ -363,18 +433,21 @@ def settings_table() -> str:
     return "\n".join(rows)
 
 
+DEFAULTS = {"PROMPT_ID_SUMMARY_GLOBAL": HOSTED_PROMPT, "INFOLD_MEMORY_ROLE": "user", "INFOLD_MERGE": "no"}
+
+
 def memory_table() -> str:
     """The table of memory's knobs as docs/configuration.md must have it."""
     rows = ["| Name in `[memory]` | Environment | Default | Meaning |", "|---|---|---|---|"]
     for name, meaning in MEMORY_TABLE.items():
         owner, field = ENVIRONMENT.get(name, ("", ""))
         default = f"`{getattr(PRESETS[owner], field)}`" if owner else "none"
-        if name == "PROMPT_ID_SUMMARY_GLOBAL":
-            default = f"`{HOSTED_PROMPT}`"
+        if name in DEFAULTS:
+            default = f"`{DEFAULTS[name]}`"
         elif meaning.startswith("the same as"):
             default = "as there"
         meaning = meaning or f"`{field}` of preset `{owner}`"
-        rows.append(f"| `{name.lower()}` | `{name}` | {default} | {meaning} |")
+        rows.append(f"| `{name_in_file(name)}` | `{name}` | {default} | {meaning} |")
     return "\n".join(rows)
 
 

@@ -103,7 +103,7 @@ def test_B15_a_small_model_folds_sooner(memory: Memory, model: str | None, due: 
     chat = memory.chat("c", config=config, context_window=10_000)
     sized(chat, 14, 60, model)
     assert bool(folds(chat)) == due
-    assert chat.context().budget == {"small": 700, "large": 70_000, None: 7000}[model]
+    assert chat.context().budget == {"small": 850, "large": 99_000, None: 9000}[model], "less the reply"
 
 
 def test_B15_the_window_is_that_of_the_newest_reply(memory: Memory) -> None:
@@ -111,12 +111,12 @@ def test_B15_the_window_is_that_of_the_newest_reply(memory: Memory) -> None:
     chat = memory.chat("c", config=config, context_window=10_000)
     sized(chat, 14, 60, "large")
     assert not folds(chat)
-    assert chat.context().budget == 7000
+    assert chat.context().budget == 9000
     sized(chat, 2, 60, "small")
     assert len(folds(chat)) == 1
-    assert chat.context().budget == 700
+    assert chat.context().budget == 850
     sized(chat, 2, 60, "large")
-    assert chat.context().budget == 7000
+    assert chat.context().budget == 9000
     assert memory.verify().ok
 
 

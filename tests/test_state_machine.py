@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import functools
 import os
-import re
 from collections.abc import Sequence
 from contextlib import ExitStack
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -20,8 +20,11 @@ from hypothesis.stateful import run_state_machine_as_test as run_machine
 
 from infold import BudgetError, Chat, DuplicateIdError, Memory, Message, OrphanResultError, summarize_memory
 from infold.context import Context
+from infold.context.block import BLOCK_SIGN
+from infold.context.escaping import escape, unescape
+from infold.formats import STUB
 from infold.lines.line import line_tokens
-from infold.marks import ENTITIES_HEADER, POLICY_SNIPPET, RECALL_HEADER
+from infold.marks import POLICY_SNIPPET
 from infold.messages import parse
 from infold.presets import PRESETS
 from infold.state import load
@@ -38,7 +41,7 @@ SETTINGS = settings(
     database=None, deadline=None, suppress_health_check=list(HealthCheck),
 )  # fmt: skip
 
-ROOM = 120  # what a question, a bridge and headings need beside system prompt and pins
+ROOM = 150  # what a question, a bridge, headings and marks need beside system prompt and pins
 BUDGETS = (60, 90, 125, 200, 350, 700, 1500, 4000, 20_000)
 SYSTEMS = (None, "You are terse.", words(150, "system"))
 PINS = ("Never call before 9.", "Cost centre 4711]);", words(100, "pin"), words(700, "pin"))
@@ -343,22 +346,36 @@ class ChatMachine(RuleBasedStateMachine):
             fixed = REQUEST_OVERHEAD + tools + sum(line_tokens(pin) for pin in self.pins.values())
             fixed += tokens_of({"role": "system", "content": self.system}) if self.system else 0
             fixed += MESSAGE_OVERHEAD + count(POLICY_SNIPPET) if self.policy == "engine" else 0
+            fixed += min(budget // 4, sum(tokens_of(m) for m in self.said if m["role"] == "system"))
             assert fixed + ROOM > budget, "the budget was enough"
             return
         before = self.version()
         assert self.chat.context(max_tokens=budget, **more).hash == context.hash
         assert self.version() == before, "asking for a context changed the database"
         check_wire(context.messages)
-        counted = sum(message_tokens(parse(message)) for message in context.messages)
-        assert context.tokens == counted + REQUEST_OVERHEAD + tools
+        counted = REQUEST_OVERHEAD + tools + sum(message_tokens(parse(message)) for message in context.messages)
+        joined = len(context.shown()) - len(context.messages)
+        assert counted <= context.tokens <= counted + (joined + 2) * (MESSAGE_OVERHEAD + 1)
         assert context.tokens <= budget == context.budget
-        shown = "\n".join(parse(message).text for message in context.messages if message["role"] == "system")
-        assert not self.system or self.system in shown
-        assert all(pin in shown for pin in self.pins.values()), "a pin is not shown verbatim"
+        roles = [message["role"] for message in context.messages]
+        assert roles.count("system") <= 1 + (self.policy == "chain")
+        assert "system" not in roles[roles.count("system") :]
+        assert next((role for role in roles if role != "system"), "user") == "user"
+        assert all(one != other or other == "tool" for one, other in pairwise(roles[roles.count("system") :]))
+        texts = [parse(message).text for message in context.messages]
+        assert not self.system or self.system in texts[0]
+        rows = "\n".join(texts).splitlines()
+        assert all(f"> {escape(pin)}" in rows for pin in self.pins.values()), "a pin is not shown verbatim"
         explained = context.explain()
-        if not explained.left_out:
-            missing = [item.text for item in self.chat.memory.items if item.text not in shown]
+        assert sum(piece.tokens for piece in explained.items) == context.tokens
+        left_out = [piece for piece in explained.left_out if piece.layer != "folds"]
+        if not left_out:
+            text = unescape("\n".join(texts))
+            missing = [item.text for item in self.chat.memory.items if item.text not in text]
             assert not missing, f"in memory, but not shown: {missing}"
+        said = [m["content"] for m in self.said if m["role"] == "system" and str(m["content"]).strip()]
+        if not any(piece.layer == "system" for piece in left_out):
+            assert all(one in texts[0] for one in said), "what the operator said is missing"
         self.check_spoken(context, more.get("query"))
 
     def check_spoken(self, context: Context, query: str | None) -> None:
@@ -366,21 +383,17 @@ class ChatMachine(RuleBasedStateMachine):
         cursor = self.chat.memory.cursor
         shown: list[int] = []
         asked = query is None
-        # Quotations and entities are several pieces of one message each.
-        pieces = [piece for piece in context.explain().items if piece.layer not in ("recalled", "entities", "tools")]
-        own = (RECALL_HEADER, ENTITIES_HEADER)
-        wires = [wire for wire in context.messages if not str(wire["content"]).startswith(own)]
-        for piece, wire in zip(pieces, wires, strict=True):
-            if piece.layer not in ("recent", "query"):
-                continue
-            number = re.match(r"message (\d+) ", piece.what)
-            if number:
-                shown.append(int(number[1]))
-                check_excerpt(wire, self.said[shown[-1] - 1])
-            elif wire["role"] == "user" and query is not None:
-                check_excerpt(wire, user(query))
+        for message in context.shown():
+            if message.seq:
+                shown.append(message.seq)
+                check_excerpt(message.wire, self.said[message.seq - 1])
+            elif not asked and query is not None and message.role == "user":
+                if message.text == STUB or BLOCK_SIGN in message.text:
+                    continue
+                check_excerpt(message.wire, user(query))
                 asked = True
-        hidden = set(range(cursor + 1, len(self.said) + 1)) - set(shown)
+        operator = {at for at, message in enumerate(self.said, 1) if message["role"] == "system"}
+        hidden = set(range(cursor + 1, len(self.said) + 1)) - set(shown) - operator
         if hidden:
             assert context.bridge is not None
             assert context.bridge[0] <= min(hidden) <= max(hidden) <= context.bridge[1]

@@ -17,16 +17,17 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from infold import Line, Memory, Message, preset, summarize_memory
+from infold.context.escaping import unescape
+from infold.context.parts import bullet, quoted
 from infold.lines.kinds import HEADINGS, PINNED, SECTIONS
 from infold.lines.line import FACT, LEAF, LONG
-from infold.lines.merging import fold_quotations
+from infold.lines.merging import fold_quotations, foreseen, quotation
 from infold.lines.rendering import QUOTED, render
 from infold.messages import parse
 from infold.policy import Policy
 from infold.presets import PRESETS
 from infold.quoting.candidate import Candidate
 from infold.quoting.dates import undated
-from infold.quoting.digest import digest
 from infold.quoting.history import read_all
 from infold.quoting.reading import read
 from infold.tokens import count
@@ -230,7 +231,7 @@ def test_F4_pins_survive_sixty_folds_with_caps_under_pressure(memory: Memory, na
         assert bullets(chat.summary, "Pinned") == PINS
     assert made == 60 or name == "chain"  # which may not fold deeper than its limit
     shown = chat.context("So?").to("text")
-    assert all(f"- {text}\n" in f"{shown}\n" for text in PINS)
+    assert all(f"> {text}\n" in f"{shown}\n" for text in PINS)
     assert chat.verify().ok
 
 
@@ -245,11 +246,12 @@ def test_F4_pinned_lines_of_a_summary_stay_as_they_are() -> None:
 
 
 def seen() -> str:
-    """Candidates, digests and memories of a script, as bytes would have them."""
+    """Candidates and memories of a script, and what a bridge would say of it, as bytes would have them."""
     texts = [*ORDERS, LONG_ONE, *(f"We decided to use rope {n} for crate {n % 7}." for n in range(30))]
     messages = [*conversation(), *said(*texts, first=len(TALK) + 1)]
     found = [repr(one) for each in read_all(messages, ()) for one in each]
-    found += [digest(m) for m in messages]
+    candidates = [one for each in read_all(messages, ()) for one in each]
+    found += [repr(line) for line in foreseen((), candidates, ROLLING, 1)]
     for name in sorted(PRESETS):
         memory = folded([messages[at : at + 3] for at in range(0, len(messages), 3)], pressed(name))
         found += [*map(repr, memory), render(memory)]
@@ -313,9 +315,9 @@ def test_A9_any_message_can_be_read(text: str, role: str, at: int) -> None:
         check_candidate(one, message)
     assert found == read(message, ())
     assert not (found and role in ("system", "developer"))
-    line = digest(message)
-    assert len(line.splitlines()) == 1
-    assert len(line) <= 140
+    rows = [quoted(message), *(bullet(quotation(one)) for one in found)]
+    assert all(len(row.splitlines()) == 1 for row in rows)
+    assert unescape(rows[0]) == f"> #7 {role}: {message.text}"
 
 
 @FEW

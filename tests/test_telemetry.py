@@ -92,7 +92,25 @@ def test_C10_a_trimmed_context_is_logged_with_fields(memory: Memory, capfd: pyte
     context = chat.context("And now?", max_tokens=900)
     (line,) = [line for line in lines(capfd.readouterr().err) if line["event"] == "context_trimmed"]
     assert (line["budget"], line["tokens"]) == (900, context.tokens)
-    assert line["left_out"] > 0
+    assert (line["left_out_messages"], line["bridged"]) == (context.sources["bridged"], context.sources["bridged"])
+    assert line["left_out_messages"] > 0
+    assert line["left_out_tokens"] >= 300 * line["left_out_messages"]
+
+
+def test_C10_a_shortened_summary_is_logged_apart_from_the_tail(
+    memory: Memory, capfd: pytest.CaptureFixture[str]
+) -> None:
+    chat = memory.chat("a", preset="chunked", context_window=8192)
+    for number in range(8):
+        chat.add([user(f"We decided that hotel {number} in street {number * 7} is booked for Ann."), assistant("Ok.")])
+    chat.fold()
+    configure_logs("debug", "json")
+    chat.context("And now?", max_tokens=3000)
+    assert not [line for line in lines(capfd.readouterr().err) if line["event"] == "context_trimmed"]
+    context = chat.context("And now?", max_tokens=150)
+    (line,) = [line for line in lines(capfd.readouterr().err) if line["event"] == "context_trimmed"]
+    gone = [piece for piece in context.explain().left_out if piece.layer == "summary"]
+    assert line["left_out_lines"] == len(gone) > 0
 
 
 @pytest.mark.parametrize("format", ["json", "text"])

@@ -202,7 +202,7 @@ def test_F2_add_with_repair_keeps_the_result_and_contexts_stay_valid(memory: Mem
     assert [m.wire for m in chat.messages()] == wires
     shown = chat.context().messages
     assert_valid(shown)
-    assert shown == [wires[0], user(f"{ORPHAN_MARK} 41 boxes"), *wires[2:]]
+    assert shown == [user(f"Go.\n\n{ORPHAN_MARK} 41 boxes"), *wires[2:]]
 
 
 def test_F2_a_result_that_comes_after_its_call_was_folded(memory: Memory) -> None:

@@ -189,6 +189,21 @@ def test_C8_the_brief_is_the_summary_and_its_cursor(url: str, reader: Reader, pr
         assert reader.brief() == {**expected, "global_summary": chat.summary}
 
 
+def test_C8_quotations_that_no_summary_holds_are_in_no_view(url: str, reader: Reader) -> None:
+    with opened(url) as memory:
+        chat = filled(memory, "default", 60)
+        further = chat.memory.further
+        assert further
+        assert reader.brief()["global_summary"] == chat.summary
+        assert not [line.text for line in further if line.text in chat.summary]
+        newest = reader.summaries()[-1]
+        told = str(newest["facts_json"]) + newest["summary_text"]
+        assert not [line.text for line in further if line.text in told]
+        assert newest["facts_json"]
+        chat.pin("Never name a price.", by="operator")
+        assert reader.brief()["global_summary"] == chat.summary
+
+
 def test_C8_all_headings_in_their_order(url: str, reader: Reader) -> None:
     with opened(url, summarizer=lambda known, new: new[0].text) as memory:
         said = [

@@ -168,7 +168,7 @@ def test_no_body_raises_anything_else(api: str, messages: Any, more: Any) -> Non
 
 HISTORY = [message for at in range(12) for message in (user(words(60, f"q{at}")), assistant(words(60, f"a{at}")))]
 QUESTION = user("What did we decide?")
-MARK = "[infold "
+MARK = '<memory mark="'
 
 
 @pytest.fixture
@@ -177,18 +177,21 @@ def memory() -> Iterator[Memory]:
         yield memory
 
 
-def folded(memory: Memory, messages: list[Any]) -> Context:
+def folded(memory: Memory, messages: list[Any], **more: Any) -> Context:
     """A context with memory, a bridge and only the newest messages."""
-    chat = memory.chat("a", context_window=2000)
+    chat = memory.chat("a", context_window=2000, **more)
     chat.pin("The launch is on 2026-05-01.")
     chat.add(messages)
     context = chat.context(max_tokens=700)
-    assert any(message["content"].startswith(MARK) for message in context.messages if message["role"] == "system")
+    assert any(is_ours(message) for message in context.messages)
     return context
 
 
 def is_ours(message: Wire) -> bool:
-    return str(message["content"]).startswith(MARK)
+    """Whether a message opens with the block of memory, in the user's role."""
+    content = message["content"]
+    said = content if isinstance(content, str) else content[0]["text"]
+    return message["role"] == "user" and said.startswith(MARK)
 
 
 REST = {
@@ -209,43 +212,77 @@ def test_everything_but_the_chat_stays(api: str, memory: Memory) -> None:
     written = APIS[api].write(body, context)
     assert body == before, "the client's body is not touched"
     assert {key: written[key] for key in body if key != KEY[api]} == {key: body[key] for key in body if key != KEY[api]}
-    assert set(written) - set(body) == ({"system"} if api == "anthropic" else set())
+    assert set(written) == set(body)
     json.dumps(written)
     assert len(written[KEY[api]]) < len(body[KEY[api]])
     assert written[KEY[api]][-1] == QUESTION
-    sent = {"system": written["system"], "messages": written["messages"]} if api == "anthropic" else written[KEY[api]]
-    check(api, sent)
+    check(api, {"messages": written["messages"]} if api == "anthropic" else written[KEY[api]])
 
 
-def test_chat_the_clients_system_comes_first_then_memory(memory: Memory) -> None:
-    own = [
-        {"role": "system", "content": [text("Be brief.", cache_control=EPHEMERAL)], "x": 1},
-        {"role": "system", "content": "!"},
-    ]
+OWN_CACHED = {"role": "system", "content": [text("Be brief.", cache_control=EPHEMERAL)], "x": 1}
+
+
+@pytest.mark.parametrize(
+    ("own", "first"),
+    [
+        ([], []),
+        ([OWN_CACHED], [OWN_CACHED]),
+        ([OWN_CACHED, {"role": "system", "content": "!"}], [{"role": "system", "content": "Be brief.\n\n!"}]),
+    ],
+)
+def test_F12_the_clients_system_comes_first_then_memory_in_the_users_role(
+    own: list[Wire], first: list[Wire], memory: Memory
+) -> None:
     given = [*own, *HISTORY, QUESTION]
     written = APIS["chat"].write({"messages": given}, folded(memory, [*HISTORY, QUESTION]))["messages"]
-    assert written[:2] == own
-    assert is_ours(written[2])
-    ours = [message for message in written if is_ours(message)]
-    rest = written[2 + len(ours) :]
-    assert written == [*own, *ours, *rest]
+    assert written[: len(first)] == first, "one message, and word for word where it is one already"
+    memory_block, *rest = written[len(first) :]
+    assert is_ours(memory_block)
     assert rest == given[-len(rest) :]
     assert 1 < len(rest) < len(given) - 2
+    check("chat", [{key: value for key, value in message.items() if key != "x"} for message in written[len(first) :]])
 
 
 @pytest.mark.parametrize("api", ["chat", "responses"])
 @pytest.mark.parametrize("role", ["system", "developer"])
-def test_memory_speaks_in_the_clients_role(api: str, role: str, memory: Memory) -> None:
+@pytest.mark.parametrize("begins", [True, False])
+def test_F12_what_the_client_says_later_joins_its_first_message(
+    api: str, role: str, begins: bool, memory: Memory
+) -> None:
+    own = [{"role": role, "content": "Be brief."}] if begins else []
+    first, last = {"role": role, "content": "It is late."}, {"role": role, "content": "It is night."}
+    chat = [*HISTORY[:4], first, *HISTORY[4:], last, QUESTION]
+    written = APIS[api].write({KEY[api]: [*own, *chat]}, folded(memory, chat))[KEY[api]]
+    said = "\n\n".join([*(["Be brief."] if begins else []), "It is late.", "It is night."])
+    assert written[0] == {"role": role, "content": said}
+    assert is_ours(written[1])
+    assert [message["role"] for message in written[1:]] == ["user", "assistant"] * (len(written) // 2 - 1) + ["user"]
+
+
+@pytest.mark.parametrize("role", ["system", "developer"])
+def test_F12_a_chain_keeps_its_tagged_message_behind_the_clients(role: str, memory: Memory) -> None:
+    chat = memory.chat("a", preset="chain", context_window=1500)
+    chat.pin("The launch is on 2026-05-01.")
+    chat.add(HISTORY)
+    assert len(chat.records) == 1
+    chat.add(QUESTION)
+    context = chat.context()
     own = {"role": role, "content": "Be brief."}
-    middle = {"role": "system", "content": "It is late."}
-    chat = [*HISTORY, middle, QUESTION]
-    written = APIS[api].write({KEY[api]: [own, *chat]}, folded(memory, chat))[KEY[api]]
-    assert written[0] == own
-    assert {message["role"] for message in written if is_ours(message)} == {role}
-    assert middle in written, "what the client said in the middle keeps its role"
+    for api in ("chat", "responses"):
+        first, tagged, second, *rest = APIS[api].write({KEY[api]: [own, *HISTORY, QUESTION]}, context)[KEY[api]]
+        assert first == own
+        assert tagged["role"] == role, "providers want one of the two roles in a request"
+        assert tagged["content"].startswith(f"[summary-depth:0]\n{MARK}")
+        assert is_ours(second)
+        assert rest[-1] == QUESTION
+        tagged, second, *_ = APIS[api].write({KEY[api]: [*HISTORY, QUESTION]}, context)[KEY[api]]
+        assert tagged["role"] == "system"
+        assert is_ours(second)
+    body = {"system": "Be brief.", "messages": [*HISTORY, QUESTION]}
+    assert APIS["anthropic"].write(body, context)["system"] == [text("Be brief."), text(tagged["content"])]
 
 
-def test_responses_instructions_stay_and_memory_opens_the_input(memory: Memory) -> None:
+def test_F12_responses_instructions_stay_and_memory_opens_the_input(memory: Memory) -> None:
     body = {"instructions": "Be brief.", "input": "What did we decide?"}
     written = APIS["responses"].write(body, folded(memory, [*HISTORY, QUESTION]))
     assert written["instructions"] == "Be brief."
@@ -264,23 +301,32 @@ def test_responses_reasoning_that_the_upstream_cannot_know_is_left_out(memory: M
     assert APIS["responses"].write({"input": sent}, context)["input"] == context.to("responses")
 
 
-@pytest.mark.parametrize(
-    ("system", "first"),
-    [
-        ({"system": "Be brief."}, [text("Be brief.")]),
-        ({"system": [text("Be brief.", cache_control=EPHEMERAL)]}, [text("Be brief.", cache_control=EPHEMERAL)]),
-        ({"system": ""}, []),
-        ({"system": None}, []),
-        ({}, []),
-    ],
-)
-def test_anthropic_memory_follows_the_clients_system(system: Wire, first: list[Wire], memory: Memory) -> None:
+SYSTEMS: list[tuple[Wire, list[Wire]]] = [
+    ({"system": "Be brief."}, [text("Be brief.")]),
+    ({"system": [text("Be brief.", cache_control=EPHEMERAL)]}, [text("Be brief.", cache_control=EPHEMERAL)]),
+    ({"system": ""}, []),
+    ({"system": None}, []),
+    ({}, []),
+]
+
+
+@pytest.mark.parametrize(("system", "_"), SYSTEMS)
+def test_F12_anthropic_memory_is_in_the_users_role(system: Wire, _: list[Wire], memory: Memory) -> None:
     body = {**system, "messages": [*HISTORY, QUESTION]}
     written = APIS["anthropic"].write(body, folded(memory, [*HISTORY, QUESTION]))
-    assert written["system"][: len(first)] == first
-    rest = written["system"][len(first) :]
-    assert rest
-    assert all(block["text"].startswith(MARK) for block in rest)
+    assert {**written, "messages": body["messages"]} == body, "nothing of memory is in system"
+    assert is_ours(written["messages"][0])
+    check("anthropic", {"messages": written["messages"]})
+
+
+@pytest.mark.parametrize(("system", "first"), SYSTEMS)
+def test_F12_anthropic_what_the_operator_pinned_follows_the_clients_system(
+    system: Wire, first: list[Wire], memory: Memory
+) -> None:
+    body = {**system, "messages": [*HISTORY, QUESTION]}
+    memory.chat("a", context_window=2000).pin("Never name a price.", by="operator")
+    written = APIS["anthropic"].write(body, folded(memory, [*HISTORY, QUESTION]))
+    assert written["system"] == [*first, text("Never name a price.")]
     check("anthropic", {key: written[key] for key in ("system", "messages")})
 
 
@@ -304,16 +350,25 @@ def marks(value: Any) -> int:
 @pytest.mark.parametrize("api", ["chat", "anthropic"])
 def test_cache_marks_do_not_pile_up(api: str, memory: Memory) -> None:
     chat = memory.chat("a", config=preset("default", enabled=False))
-    bodies = []
+    bodies: list[Wire] = []
     for at in range(8):  # a client that always marks its newest message
         newest = user([text(f"question {at}", cache_control=EPHEMERAL)])
         chat.add(newest)
-        bodies.append(user([text(f"question {at}")]))
-        body = {"messages": [*bodies[:-1], newest]}
-        written = APIS[api].write(body, chat.context())
+        written = APIS[api].write({"messages": [*bodies, newest]}, chat.context())
         assert marks(written) == 1
         assert written["messages"][-1] == newest
-        assert len(written["messages"]) == at + 1
+        assert len(written["messages"]) == 2 * at + 1
+        chat.add(assistant(f"answer {at}"))
+        bodies += [user([text(f"question {at}")]), assistant(f"answer {at}")]
+
+
+@pytest.mark.parametrize("api", ["chat", "anthropic"])
+def test_F12_neighbours_of_one_role_are_one_message_and_keep_the_newest_mark(api: str, memory: Memory) -> None:
+    chat = memory.chat("a", config=preset("default", enabled=False))
+    newest = user([text("And where?", cache_control=EPHEMERAL)])
+    chat.add([user([text("When is it?", cache_control=EPHEMERAL)]), newest])
+    written = APIS[api].write({"messages": [user("When is it?"), newest]}, chat.context())
+    assert written["messages"] == [user([text("When is it?"), *newest["content"]])]
 
 
 def test_a_tools_own_field_is_no_cache_mark(memory: Memory) -> None:

@@ -69,6 +69,7 @@ class AsyncMemory:
         ids: Callable[[], str] | None = None,
         create: bool = True,
         queue: bool = False,
+        mark_key: bytes | None = None,
     ) -> None:
         self._open = functools.partial(
             Memory,
@@ -81,6 +82,7 @@ class AsyncMemory:
             ids=ids,
             create=create,
             queue=queue,
+            mark_key=mark_key,
         )
         self._memory: Memory | None = None
         self._hop = _Hop()
@@ -269,9 +271,10 @@ class AsyncChat(_Knowing):
         *,
         max_tokens: int | None = None,
         tools: Sequence[Mapping[str, Any]] | None = None,
-        reserve_output: int = 0,
+        reserve_output: int | None = None,
         sources: Sequence[str] | None = None,
-        upto: int | None = None,
+        memory_role: str | None = None,
+        merge: bool | None = None,
     ) -> Context:
         """See `Chat.context`."""
         return await self._hop(
@@ -281,7 +284,8 @@ class AsyncChat(_Knowing):
             tools=tools,
             reserve_output=reserve_output,
             sources=sources,
-            upto=upto,
+            memory_role=memory_role,
+            merge=merge,
         )
 
     async def recall(
@@ -360,9 +364,9 @@ class AsyncChat(_Knowing):
         """See `Chat.settle`."""
         await asyncio.to_thread(self._chat.settle)
 
-    async def pin(self, text: str) -> str:
+    async def pin(self, text: str, *, by: str = "user") -> str:
         """See `Chat.pin`."""
-        return await self._hop(self._chat.pin, text)
+        return await self._hop(lambda: self._chat.pin(text, by=by))
 
     async def unpin(self, id: str) -> None:
         """See `Chat.unpin`."""

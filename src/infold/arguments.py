@@ -6,11 +6,16 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from infold import formats
-from infold.errors import DuplicateIdError, MessageError
+from infold import formats, presets
+from infold.context.view import check_budget
+from infold.errors import ConfigError, DuplicateIdError, MessageError
 from infold.messages import Message, parse
+from infold.policy import MEMORY_ROLES, Policy
 from infold.redaction import redacted
 from infold.tokens import message_tokens
+
+RESERVE, RESERVE_SHARE = 1000, 15
+"""Tokens that are left for the reply where the caller does not say, and percent of the window that they are at most."""
 
 MessageLike = Message | Mapping[str, Any]
 
@@ -25,6 +30,29 @@ def question_of(query: str | MessageLike | None) -> Message | None:
     if more or question.role != "user":
         raise MessageError(f"the question must be a user message, not a {question.role} message")
     return replace(question, tokens=message_tokens(question))
+
+
+def budget_of(policy: Policy, window: int, max_tokens: int | None, reserve_output: int | None) -> int:
+    """Tokens of a context: as the caller says, else the policy's own, else the window less what the reply may take."""
+    if max_tokens is not None:
+        return check_budget(max_tokens - (reserve_output or 0), "max_tokens less reserve_output")
+    reserve = min(RESERVE, window * RESERVE_SHARE // 100) if reserve_output is None else reserve_output
+    most = check_budget(window - reserve, "context_window less reserve_output")
+    return min(policy.budget, most) if policy.budget else most
+
+
+def check_layout(memory_role: object, merge: object) -> None:
+    """Refuse values of `memory_role` and `merge` that mean nothing."""
+    if memory_role is not None and memory_role not in MEMORY_ROLES:
+        raise ConfigError(f'memory_role must be "user" or "system", not {memory_role!r}')
+    if merge is not None and not isinstance(merge, bool):
+        raise ConfigError(f"merge must be True or False, not {merge!r}")
+
+
+def layout_of(policy: Policy, memory_role: str | None, merge: bool | None) -> tuple[str, bool]:
+    """The role of memory, and whether a chain's system messages are one: argument over chat over environment over file."""
+    role = memory_role or policy.memory_role or presets.memory_role()
+    return role, (policy.merge or presets.merges()) if merge is None else merge
 
 
 def same(given: Message, stored: Message, sha256: bytes | None = None) -> Message:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from dataclasses import replace
-from typing import Any, Protocol
+from typing import Protocol
 
 from infold.errors import sanitized
 from infold.folding.prompting import (
@@ -20,7 +20,6 @@ from infold.folding.prompting import (
 )
 from infold.folding.text import check_summary, cite, written
 from infold.ledger.rows import Call
-from infold.marks import without_own
 from infold.messages import Message
 from infold.models.caller import Caller
 from infold.models.clients import Ask
@@ -78,7 +77,7 @@ class FunctionAuthor:
         return CALL_TOKENS
 
     def write(self, task: Task, calls: list[Call]) -> Proposal:  # noqa: ARG002  and reports no calls
-        answer = check_summary(self._summarizer(task.summary, [_cleaned(message) for message in task.messages]))
+        answer = check_summary(self._summarizer(task.summary, list(task.messages)))
         return Proposal(tuple(cite(written(answer), task.messages, task.memory)))
 
 
@@ -129,16 +128,3 @@ class ModelAuthor:
 
 def _hosted(prompt: Prompt, label: str) -> Prompt:
     return replace(prompt, version=label)
-
-
-def _cleaned(message: Message) -> Message:
-    """A message without what infold itself put into it."""
-    content = message.content
-    if isinstance(content, list):
-        clean: Any = [
-            {**part, "text": without_own(part["text"])} if isinstance(part.get("text"), str) else part
-            for part in content
-        ]
-    else:
-        clean = without_own(content) if content else content
-    return message if clean == content else replace(message, content=clean)

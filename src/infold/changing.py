@@ -16,18 +16,24 @@ if TYPE_CHECKING:
     from infold.presets import SummarizationConfig
 
 
+PINNED_BY = ("user", "operator")
+
+
 class Changing(Handle):
     """The part of a chat that changes it."""
 
-    def pin(self, text: str) -> str:
-        """Keep a text in memory, verbatim, whatever is folded. Returns its id, for `unpin`."""
+    def pin(self, text: str, *, by: str = "user") -> str:
+        """Keep a text verbatim, whatever is folded: as a standing wish of the user, or `by="operator"` as part of the system
+        prompt. Returns its id, for `unpin`."""
+        if by not in PINNED_BY:
+            raise ConfigError(f'by must be "user" or "operator", not {by!r}')
         text = parse({"role": "user", "content": text}).text.strip() if isinstance(text, str) else ""
         if not text:
             raise MessageError("a pin must be a text that is not empty")
         tokens = line_tokens(text)
         with self.writing() as (connection, state):
             for pin in state.pins:
-                if pin.text == text:
+                if pin.text == text and pin.said_by == by:
                     return pin.id
             most = max(64, state.context_window // 8)
             if sum(pin.tokens for pin in state.pins) + tokens > most:
@@ -36,7 +42,7 @@ class Changing(Handle):
                     "shorten the text, or unpin something first"
                 )
             id, now = self._memory.clockwork.new_id(), self._memory.clockwork.now()
-            journal.insert_pin(connection, self._key, id, text, tokens, now)
+            journal.insert_pin(connection, self._key, id, text, tokens, now, by)
             event = self.record(connection, "pinned", {"pin": id})
             store.bump(connection, self._key)
         self._memory.emit([event])

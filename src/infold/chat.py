@@ -10,10 +10,12 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, overload
 
 from infold import formats, reports
-from infold.arguments import MessageLike, check_extras, question_of, same
+from infold.arguments import MessageLike, budget_of, check_extras, check_layout, layout_of, question_of, same
 from infold.audit import Proof, verify
 from infold.changing import Changing
-from infold.context import Context, check_budget
+from infold.context.assembly import assemble
+from infold.context.block import BLOCK_SIGN, without_blocks
+from infold.context.view import Context, View, check_budget
 from infold.drifting import Drift, drift, slices
 from infold.errors import (
     BudgetError,
@@ -25,15 +27,15 @@ from infold.errors import (
     ReadOnlyDatabaseError,
 )
 from infold.failpoints import reach
-from infold.fitting import assemble_for
 from infold.folder import fold_instantly
+from infold.folding.prompting import may_be_prompt, prompt_hash, without_instructions
 from infold.forgetting import Receipt, forget_copies, forget_messages
 from infold.ledger import journal, store
-from infold.ledger.calls import all_calls
+from infold.ledger.calls import all_calls, was_asked
 from infold.ledger.derived import BLOCK
 from infold.ledger.query import Connection
 from infold.ledger.rows import Event
-from infold.marks import REMOVED, UNREADABLE
+from infold.marks import GONE, REMOVED, UNREADABLE
 from infold.messages import Message
 from infold.noting import catch_up
 from infold.policy import Policy
@@ -46,7 +48,7 @@ from infold.rewriter import Rewriter, Tried
 from infold.sources import Source, sources_of
 from infold.state import State, asked, last_question, note_marks
 from infold.tokens import message_tokens, tools_tokens
-from infold.triggers import decide
+from infold.triggers import decide, shares
 from infold.units import awaited
 
 if TYPE_CHECKING:
@@ -55,6 +57,9 @@ if TYPE_CHECKING:
     from infold.models.spec import Model
 
 log = logging.getLogger("infold")
+
+_LEAST_EARLIER = 200  # tokens of room below which no folded message is shown again
+_EARLIER = 200  # messages that are read at a time for it
 
 
 class Chat(Remembering, Changing):
@@ -137,7 +142,8 @@ class Chat(Remembering, Changing):
         """Add messages that were checked. With `after`, only if that is where the chat ends; `beside` may write more, in the
         same transaction. With `apart`, a fold that is due after the last of them is left to `fold_due`."""
         # Counting happens before the database is locked.
-        read = [(m, message_tokens(m)) for m in messages]
+        cleaned = [clean for m in messages if (clean := self._without_own(m)) is not None]
+        read = [(m, message_tokens(m)) for m in cleaned]
         added: list[Message] = []
         events: list[Event] = []
         instant = self._rewriter.folds_instantly
@@ -232,25 +238,55 @@ class Chat(Remembering, Changing):
         *,
         max_tokens: int | None = None,
         tools: Sequence[Mapping[str, Any]] | None = None,
-        reserve_output: int = 0,
+        reserve_output: int | None = None,
         sources: Sequence[str] | None = None,
-        upto: int | None = None,
+        memory_role: str | None = None,
+        merge: bool | None = None,
     ) -> Context:
         """The request to send next, within `max_tokens` less `reserve_output`.
 
-        The question is the last user message, or `query`, which is not stored. `tools` are the definitions you will send
-        along; `sources` are retrieved texts, best first. With `upto`, as if the chat ended at this position, which must not be
-        folded yet.
+        The question is the last user message, or `query`, which is not stored. Without `max_tokens`, a context costs what
+        memory and recent messages need, within the context window less `reserve_output` (then 1,000 tokens or 15 % of the
+        window, whichever is less). `tools` are the definitions you will send along; `sources` are retrieved texts, best first.
+        Memory is quoted data in the user's role; `memory_role="system"` puts it behind the system prompt instead. `merge` makes
+        one message of a chain's two system messages.
         """
         if max_tokens is not None:
             check_budget(max_tokens)
-        if isinstance(reserve_output, bool) or not isinstance(reserve_output, int) or reserve_output < 0:
+        if reserve_output is not None and (
+            isinstance(reserve_output, bool) or not isinstance(reserve_output, int) or reserve_output < 0
+        ):
             raise BudgetError(f"reserve_output must be a whole number of at least 0, not {reserve_output!r}")
         check_extras(tools, sources)
+        check_layout(memory_role, merge)
         question = question_of(query)
-        tool_tokens = tools_tokens(tools)
+        return self.build(
+            question,
+            max_tokens,
+            reserve_output,
+            tools=tools,
+            sources=sources or (),
+            memory_role=memory_role,
+            merge=merge,
+        )
+
+    def build(
+        self,
+        question: Message | None,
+        max_tokens: int | None,
+        reserve_output: int | None,
+        *,
+        tools: Sequence[Mapping[str, Any]] | None = None,
+        sources: Sequence[str] = (),
+        memory_role: str | None = None,
+        merge: bool | None = None,
+        within: int | None = None,
+        upto: int | None = None,
+    ) -> Context:
+        """Build a context from checked arguments. `max_tokens` is a budget to use up, `within` one that is only a limit. With
+        `upto`, build it as if the chat ended at that position; a position that is folded already raises MovedOnError."""
         if tools is not None:
-            self._note_tools(tool_tokens)
+            self._note_tools(tools_tokens(tools))
         with quiet, self.reading() as (connection, state):
             view = state.view(() if question else asked(connection, state))
             if upto is not None and upto < state.row.last_seq:
@@ -258,20 +294,43 @@ class Chat(Remembering, Changing):
                     raise MovedOnError(f"message {upto} of chat {self.id!r} is folded already")
                 view = replace(view, messages=tuple(m for m in view.messages if m.seq <= upto))
             policy, window, tokenizer = state.policy, state.context_window, state.tokenizer
-            budget = max_tokens or min(policy.budget or int(policy.budget_share * window), window)
-            budget = check_budget(budget - reserve_output, "max_tokens less reserve_output")
+            budget = budget_of(policy, window, max_tokens or within, reserve_output)
+            role, one = layout_of(policy, memory_role, merge)
+            view = replace(
+                view, given=max_tokens is not None, key=self._memory.mark_key(connection), memory_role=role, merge=one
+            )
             view = self.beside_memory(connection, state, view)
             ask = question or last_question(view)
             asks_back = ask is not None and self.asks_back(connection, state, ask.text, question is not None, budget)
             if ask is not None and policy.entities and (asks_back or not policy.recall_cap):
                 view = self.related(connection, state, view, ask.text, named=asks_back)
+            if view.given and policy.memory_share and state.row.cursor:
+                view = self._with_earlier(connection, state, view, budget)
         with quiet:
             if ask is not None and asks_back:
                 view = self.answers(view, ask, budget, upto)
-            context = assemble_for(tokenizer, view, budget, query=question, tools=tools, sources=sources or ())
+            context = assemble(view, budget, query=question, tools=tools, sources=sources, tokenizer=tokenizer)
         if log.isEnabledFor(logging.DEBUG):
             reports.log_trimmed(self.id, context)
         return context
+
+    def _with_earlier(self, connection: Connection, state: State, view: View, budget: int) -> View:
+        """A view with the newest folded messages, where the budget has room for them whatever comes until the next fold."""
+        until_fold = sum(shares(state.policy, state.usual_window))
+        room = budget - state.fixed_tokens - state.memory_tokens - until_fold
+        if room < _LEAST_EARLIER:
+            return view
+        known = state.rendered.get("earlier messages")
+        if known is None or known[0] < room:
+            found: list[Message] = []
+            left, upto = room, state.row.cursor
+            while left > 0 and upto > 0:
+                some = store.messages_between(connection, self._key, max(1, upto - _EARLIER + 1), upto)
+                found[:0] = some
+                left -= sum(message.tokens for message in some)
+                upto -= _EARLIER
+            known = state.rendered["earlier messages"] = (room, tuple(m for m in found if m.content not in GONE))
+        return replace(view, earlier=known[1], fill=until_fold)
 
     @property
     def summary(self) -> str:
@@ -447,6 +506,25 @@ class Chat(Remembering, Changing):
                     more = catch_up(connection, self._key, self.id)
             self._memory.recaller.index(self._key)
 
+    def _without_own(self, message: Message) -> Message | None:
+        """A message less what contexts of this chat put into it; None where nothing is left, or where it is what a model was
+        asked for this chat."""
+        text = message.text if message.content is not None else ""
+        if text == formats.STUB and message.role == "user":
+            return None
+        blocks, prompt = BLOCK_SIGN in text, may_be_prompt(text)
+        if not blocks and not prompt:
+            return message
+        with self.reading() as (connection, _):
+            key = self._memory.mark_key(connection)
+            asked = without_instructions(text) if prompt else text
+            if prompt and (not asked or was_asked(connection, self._key, prompt_hash(asked))):
+                return None
+        if not blocks:
+            return message
+        content = _less_blocks(message.content, self.id, key)
+        return replace(message, content=content) if content or message.tool_calls or message.role == "tool" else None
+
     def _note_tools(self, tokens: int) -> None:
         """Remember how much the tools take: triggers compare the whole next request with the window."""
         with self.reading() as (_, state):
@@ -455,3 +533,14 @@ class Chat(Remembering, Changing):
         with suppress(ReadOnlyDatabaseError), self.writing() as (connection, state):
             state.row.tools_tokens = tokens
             store.set_chat(connection, state.row)
+
+
+def _less_blocks(content: Any, chat: str, key: bytes) -> Any:
+    """The content of a message less the blocks that were made for a chat."""
+    if isinstance(content, str):
+        return without_blocks(content, chat, key)
+    parts = [
+        {**part, "text": without_blocks(part["text"], chat, key)} if isinstance(part.get("text"), str) else part
+        for part in content
+    ]
+    return [part for part in parts if part.get("text") != ""]

@@ -12,7 +12,7 @@ from infold.failpoints import reach
 from infold.ledger import derived, fold_rows, journal, store
 from infold.ledger.query import Connection
 from infold.ledger.rows import Event, FoldRow
-from infold.lines.line import MOST, Line, total_tokens
+from infold.lines.line import FURTHER, MOST, Line, total_tokens
 from infold.lines.merging import Change
 from infold.messages import canonical_json
 from infold.noting import rewound
@@ -84,7 +84,7 @@ def commit(
         first_seq=first if covers else None, last_seq=last if covers else None, head_seq=row.last_seq,
         depth=depth, parent=parent, superseded_by=None, author=author, reason=reason, created_at=now,
         duration=max(0, now - started) if started is not None else 0, request_tokens=before.request_tokens,
-        context_window=before.context_window, active=before.active, tokens=total_tokens(change.lines), marks=marks_json(marks),
+        context_window=before.context_window, active=before.active, tokens=total_tokens(line for line in change.lines if line.layer != FURTHER), marks=marks_json(marks),
         removed=canonical_json(change.removed),
         sources_sha256=sources_hash(connection, row.key, first, last) if covers else GENESIS, hash=b"",
         model=written.model if written else None, prompt=written.prompt if written else None,

@@ -6,19 +6,21 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from infold.arguments import question_of
-from infold.assembly import assemble
-from infold.context import Context, View, check_budget
+from infold.arguments import layout_of, question_of
+from infold.context.assembly import assemble
+from infold.context.view import Context, View, check_budget
 from infold.entities import Entities, Entity
 from infold.errors import NotFoundError
-from infold.lines.line import Line
+from infold.lines.line import FURTHER, Line
 from infold.messages import Message
 from infold.presets import Settings, preset
 from infold.units import turns
 
 if TYPE_CHECKING:
     from infold.chat import Chat
+    from infold.ledger.query import Connection
     from infold.memory import Memory
+    from infold.state import State
 
 
 NAMED = "named, or linked to what is"
@@ -48,7 +50,7 @@ def assemble_open(chat: Chat, query: str, max_tokens: int | None = None) -> dict
     if max_tokens is not None:
         check_budget(max_tokens)
     with chat.reading() as (connection, state):
-        view, entities = state.view(), chat.entities_known(connection, state).entities
+        view, entities = _view(chat._memory, connection, state), chat.entities_known(connection, state).entities
     return _assembled(view, entities, query, max_tokens)
 
 
@@ -81,7 +83,12 @@ def _read(memory: Memory, user: str | None, chat: str) -> tuple[View, Entities]:
             raise NotFoundError(f"there is no chat {chat!r} of the user {user!r}; add a message to it first")
         state = load(connection, row.key, None)
         assert state is not None, "it is read in the same transaction"
-        return state.view(), memory.knowledge.entities_for(connection, row).entities
+        return _view(memory, connection, state), memory.knowledge.entities_for(connection, row).entities
+
+
+def _view(memory: Memory, connection: Connection, state: State) -> View:
+    role, merge = layout_of(state.policy, None, None)
+    return replace(state.view(), key=memory.mark_key(connection), memory_role=role, merge=merge)
 
 
 def select_hot_turns(messages: Sequence[Message], limit: int) -> list[Message]:
@@ -95,7 +102,7 @@ def select_hot_turns(messages: Sequence[Message], limit: int) -> list[Message]:
 
 def select_warm_summaries(items: Sequence[Line]) -> tuple[Line, ...]:
     """The latest summary of a chat: all lines of its memory."""
-    return tuple(items)
+    return tuple(line for line in items if line.layer != FURTHER)
 
 
 def select_related_entities(entities: Iterable[Entity], query: str, limit: int) -> list[tuple[str, str]]:
@@ -114,9 +121,9 @@ def enforce_budget(
     max_tokens: int,
 ) -> Context:
     """Everything in order within a budget: hot turns give way first, oldest first, then entities, then the summary."""
-    older = view.older
+    unloaded = view.unloaded
     if hot and view.messages and hot[0].seq > view.messages[0].seq:
-        older = (older[0] if older else view.messages[0].seq, hot[0].seq - 1)
+        unloaded = (unloaded[0] if unloaded else view.messages[0].seq, hot[0].seq - 1)
     selected = replace(
         view,
         policy=preset("engine"),
@@ -124,7 +131,8 @@ def enforce_budget(
         messages=tuple(hot),
         related=tuple(related),
         asked=(),
-        older=older,
+        unloaded=unloaded,
+        given=False,
         cache={},
     )
     return assemble(selected, max_tokens, query=question_of(query))

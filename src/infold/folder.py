@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from infold.committing import EXTRACTIVE, SUMMARIZER, Clockwork, LostRaceError, commit, noted
+from infold.context.parts import memory_tokens
 from infold.layers import difference, in_old_words, is_kept, nominal, own_summary, without_outdated
 from infold.ledger import archive, derived, fold_rows, stated, store
 from infold.ledger import calls as store_calls
@@ -20,7 +21,6 @@ from infold.lines.merging import Change, fold_quotations, fold_text, rebuild, ro
 from infold.noting import candidates, catch_up, note_written
 from infold.policy import Policy
 from infold.quoting.reading import REACH
-from infold.rendering import memory_tokens
 from infold.state import State
 from infold.triggers import Marks, Plan, tighter
 from infold.units import splits_unit

@@ -14,7 +14,18 @@ from infold.ledger.mentions import Damaged
 from infold.ledger.query import Connection
 from infold.ledger.rows import ChatRow
 from infold.lines.facts import resolve
-from infold.lines.line import CONFLICTING, CURRENT, FACT, STANDING, SUPERSEDED, Line, is_standing, line_tokens
+from infold.lines.line import (
+    CONFLICTING,
+    CURRENT,
+    FACT,
+    FURTHER,
+    STANDING,
+    SUPERSEDED,
+    Line,
+    Place,
+    is_standing,
+    line_tokens,
+)
 
 T = TypeVar("T")
 _KEPT = 256
@@ -155,7 +166,7 @@ def beside(
     and which lines of memory were overtaken in another chat."""
     shown = {fact.id for fact in own if fact.status == CURRENT}
     overtaken = _overtaken(every, lines, chat)
-    told = {line.text for line in lines if line.id not in overtaken}
+    told = {line.text for line in lines if line.id not in overtaken and line.layer != FURTHER}
     room = cap - sum(line.tokens for line in lines if line.layer == FACT and line.id not in overtaken)
     found: list[Line] = []
     ranked = sorted(every, key=lambda fact: (fact.status != CONFLICTING, -fact.standing, -fact.said_at, fact.id))
@@ -167,7 +178,10 @@ def beside(
         if tokens <= room:
             told.add(fact.text)
             room -= tokens
-            found.append(replace(fact, id=f"fact:{fact.id}", layer=FACT, tokens=tokens))
+            line = replace(fact, id=f"fact:{fact.id}", layer=FACT, tokens=tokens)
+            if fact.chat != chat:  # positions of messages mean nothing in another chat
+                line = replace(line, sources=(), places=(Place(-len(found), 0, 0),))
+            found.append(line)
     return tuple(found), overtaken
 
 

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from infold.authors import Author, Summarizer
     from infold.chat import Chat
     from infold.ledger.mentions import Damaged
+    from infold.ledger.query import Connection
     from infold.ledger.rows import Event
     from infold.models.caller import Caller
     from infold.models.spec import Model
@@ -60,6 +61,7 @@ class Memory:
     with `summarize_memory`'s signature, instead of a model. `on_event` is called with each Event after it is committed.
     `embedder` makes the vectors of recall: by default one that needs nothing but this machine; "openai:NAME" or another
     address as for models; or any object with the methods of `infold.recall.vectors.Embedder`. `clock` (milliseconds) and `ids` can be given to make a run repeatable.
+    Blocks of memory in requests are marked with `mark_key`, by default a random key of the database.
     With `queue`, on PostgreSQL, nothing is folded with a model or indexed in this process: `infold worker` does it.
     """
 
@@ -75,6 +77,7 @@ class Memory:
         ids: Callable[[], str] | None = None,
         create: bool = True,
         queue: bool = False,
+        mark_key: bytes | None = None,
     ) -> None:
         from infold.committing import Clockwork
         from infold.embedders import chosen
@@ -100,6 +103,7 @@ class Memory:
         self.database = Database.open(url, create=create)
         self.recaller = Recaller(self.database, self._embedder.make, self._embedder.label)
         self.knowledge = Knowledge()
+        self._mark_key = mark_key
         self.queued = queue
         if queue:
             self._install_queue()
@@ -112,6 +116,14 @@ class Memory:
         view.database = self.database.of(name)
         view.recaller = self.recaller.of(view.database)
         return view
+
+    def mark_key(self, connection: Connection) -> bytes:
+        """What blocks of memory in requests are marked with."""
+        if self._mark_key is None:
+            from infold.ledger import store
+
+            self._mark_key = store.mark_key(connection)
+        return self._mark_key
 
     def tenants(self) -> list[str]:
         """Everybody who has chats here; "" is who uses the library, or the service without keys."""

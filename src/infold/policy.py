@@ -11,9 +11,8 @@ from infold.tokens import TOKENIZERS
 
 TRIGGERS = ("tokens", "overflow", "safety", "emergency", "ratio", "refresh", "chunk", "batch", "hot_turns", "share")
 """Reasons to fold; `infold.triggers` says what each means."""
-SECTIONS = (
-    "policy", "system", "pins", "facts", "summary", "leaves", "bridge", "recent", "recalled", "entities", "sources", "query",
-)  # fmt: skip
+SECTIONS = ("recent", "sources", "entities", "leaves", "summary", "facts")
+"""Parts of a context that may give way."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +67,8 @@ class Policy:
     """Newest leaves that a roll-up leaves alone."""
     facts_cap: int = 0
     """Most tokens of the fact layer; 0: facts are lines of the summary."""
+    further_cap: int = 0
+    """Most tokens of further quotations, which no summary holds: contexts show them where they have room."""
     user_facts: bool = False
     """Whether the facts of a chat's user from other chats are shown, within the cap of the fact layer."""
     recall_cap: int = 0
@@ -75,9 +76,17 @@ class Policy:
     entities: int = 0
     """Most entities that are shown."""
     budget: int = 0
-    """Tokens of a context when the caller names none; 0: budget_share of the context window."""
-    budget_share: float = 0.70
-    order: tuple[str, ...] = ("system", "summary", "bridge", "recent", "sources", "query")
+    """Tokens of a context when the caller names none; 0: the context window less what the reply may take."""
+    turns_budget: int = 0
+    """Tokens that memory and the turns before the question may take together then; 0: nothing but the budget counts."""
+    memory_share: float = 0.0
+    """Of a budget, what memory gets before the tail gets the rest; 0: what gives way is what `trim` says."""
+    memory_role: str = ""
+    """Role that memory has in a context: "user" or "system"; empty: as the environment says, else "user"."""
+    merge: bool = False
+    """Whether the system prompt and a chain's tagged message are one message."""
+    policy_text: bool = False
+    """Whether the system message opens with a fixed text about memory."""
     trim: tuple[tuple[str, int], ...] = (("recent", 0), ("sources", 0), ("summary", 0))
     """What gives way when the budget is short, in order: a section and how many of its pieces stay."""
     fallback: str = "extractive"
@@ -120,11 +129,13 @@ def _frozen(value: Any) -> Any:
 
 
 _OF_MODELS = ("context_window", "tokenizer")  # what an override may say beside the fields of a policy
-_RATIOS = ("token_ratio", "trigger_ratio", "reset_ratio", "keep_share", "chunk_share", "budget_share")
+_RATIOS = ("token_ratio", "trigger_ratio", "reset_ratio", "keep_share", "chunk_share")
+MEMORY_ROLES = ("user", "system")
 _COUNTS = {
     "keep": 0, "buffer": 0, "safety_turns": 1, "min_messages": 1, "cooldown": 0, "max_depth": 0, "max_rewrites": 0, "refresh_after": 0,
     "min_keep": 0, "chunk_tokens": 1, "batch_at": 1, "batch": 1, "summary_cap": 16, "leaf_cap": 0, "rollup_count": 0,
-    "rollup_tokens": 0, "rollup_keep": 0, "facts_cap": 0, "recall_cap": 0, "entities": 0, "budget": 0,
+    "rollup_tokens": 0, "rollup_keep": 0, "facts_cap": 0, "further_cap": 0, "recall_cap": 0, "entities": 0, "budget": 0,
+    "turns_budget": 0,
 }  # fmt: skip
 
 
@@ -149,7 +160,7 @@ def _check_shapes(policy: Policy) -> None:
     """Refuse what is not even of the right type, before anything looks into it."""
     if not _is_text(policy.name):
         raise ConfigError(f"name must be a text, not {policy.name!r}")
-    for name in ("triggers", "order", "models"):
+    for name in ("triggers", "models"):
         value = getattr(policy, name)
         if not isinstance(value, list | tuple) or not all(map(_is_text, value)):
             raise ConfigError(f"{name} must be a list of names, not {value!r}")
@@ -174,7 +185,12 @@ def _validate(policy: Policy) -> None:
         value = getattr(policy, name)
         if not _is_count(value, least):
             raise ConfigError(f"{name} must be a whole number of at least {least}, not {value!r}")
-    for name in ("enabled", "abort_on_failure", "user_facts"):
+    share = policy.memory_share
+    if isinstance(share, bool) or not isinstance(share, int | float) or not 0 <= share < 1:
+        raise ConfigError(f"memory_share must be at least 0 and below 1, not {share!r}")
+    if policy.memory_role not in ("", *MEMORY_ROLES):
+        raise ConfigError(f'memory_role must be "user" or "system", not {policy.memory_role!r}')
+    for name in ("enabled", "abort_on_failure", "user_facts", "policy_text", "merge"):
         if not isinstance(getattr(policy, name), bool):
             raise ConfigError(f"{name} must be True or False, not {getattr(policy, name)!r}")
     if policy.reset_ratio >= policy.trigger_ratio:
@@ -201,7 +217,6 @@ def _validate(policy: Policy) -> None:
     unknown = [name for name in policy.triggers if name not in TRIGGERS]
     if unknown:
         raise ConfigError(f"unknown trigger {unknown[0]!r}: use some of {', '.join(TRIGGERS)}")
-    sections = [*policy.order, *(name for name, _ in policy.trim)]
-    unknown = [name for name in sections if name not in SECTIONS]
+    unknown = [name for name, _ in policy.trim if name not in SECTIONS]
     if unknown:
         raise ConfigError(f"unknown section {unknown[0]!r}: use some of {', '.join(SECTIONS)}")

@@ -8,7 +8,7 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from infold.errors import ConfigError, UnknownPresetError
-from infold.policy import Policy
+from infold.policy import MEMORY_ROLES, Policy
 
 # Rolling state: the summary is the state, rewritten whole.
 ROLLING = Policy(
@@ -19,7 +19,6 @@ ROLLING = Policy(
     triggers=("tokens", "overflow", "safety"),
     token_ratio=0.70,
     safety_turns=10,
-    order=("system", "summary", "bridge", "recent", "sources", "query"),
     trim=(("sources", 0), ("recent", 0), ("summary", 0)),
 )
 
@@ -36,7 +35,6 @@ CHAIN = Policy(
     max_depth=3,
     min_keep=2,
     fallback="none",
-    order=("system", "summary", "bridge", "recent", "sources", "query"),
     trim=(("sources", 0), ("recent", 0), ("summary", 0)),
 )
 
@@ -48,8 +46,7 @@ CHUNKED = Policy(
     triggers=("chunk",),
     chunk_tokens=6000,
     summary_cap=500,
-    budget=3000,
-    order=("system", "summary", "bridge", "recent", "sources", "query"),
+    turns_budget=3000,
     trim=(("recent", 3), ("recent", 2), ("recent", 1), ("summary", 0), ("sources", 0)),
 )
 
@@ -66,7 +63,6 @@ LAYERED = Policy(
     rollup_tokens=1500,
     summary_cap=500,
     facts_cap=500,
-    order=("system", "pins", "facts", "summary", "leaves", "bridge", "recent", "sources", "query"),
     trim=(("sources", 0), ("leaves", 0), ("summary", 0), ("recent", 0), ("facts", 0)),
 )
 
@@ -79,7 +75,7 @@ ENGINE = Policy(
     summary_cap=500,
     budget=3000,
     entities=25,
-    order=("policy", "system", "summary", "bridge", "recent", "entities", "sources", "query"),
+    policy_text=True,
     trim=(("recent", 0), ("entities", 0), ("sources", 0), ("summary", 0)),
 )
 
@@ -99,23 +95,11 @@ DEFAULT = Policy(
     max_rewrites=3,
     summary_cap=500,
     facts_cap=300,
+    further_cap=2500,
+    memory_share=0.60,
     user_facts=True,
     recall_cap=3000,
     entities=6,
-    order=(
-        "system",
-        "pins",
-        "facts",
-        "summary",
-        "leaves",
-        "bridge",
-        "recent",
-        "recalled",
-        "entities",
-        "sources",
-        "query",
-    ),
-    trim=(("sources", 0), ("recalled", 0), ("entities", 0), ("leaves", 0), ("recent", 0), ("summary", 0), ("facts", 0)),
 )
 
 PRESETS: dict[str, Policy] = {p.name: p for p in (DEFAULT, ROLLING, CHAIN, CHUNKED, LAYERED, ENGINE)}
@@ -125,12 +109,14 @@ PRESETS: dict[str, Policy] = {p.name: p for p in (DEFAULT, ROLLING, CHAIN, CHUNK
 ENVIRONMENT: dict[str, tuple[str, str]] = {
     "MEMORY_K_RAW_TURNS": ("chunked", "keep"),
     "MEMORY_SUMMARY_TOKEN_CAP": ("chunked", "summary_cap"),
-    "MEMORY_PROMPT_TOKEN_BUDGET": ("chunked", "budget"),
+    "MEMORY_PROMPT_TOKEN_BUDGET": ("chunked", "turns_budget"),
     "MEMORY_CHUNK_SUMMARIZE_THRESHOLD": ("chunked", "chunk_tokens"),
     "MEMORY_CONTEXT_MAX_TOKENS": ("engine", "budget"),
     "MEMORY_HOT_TURNS_LIMIT": ("engine", "keep"),
     "MEMORY_RELATED_ENTITIES_LIMIT": ("engine", "entities"),
 }
+
+_YES, _NO = ("1", "yes", "true", "on"), ("", "0", "no", "false", "off")
 
 FROM_FILE: dict[str, str] = {}
 """What the settings file of this process says, under the environment's names."""
@@ -156,6 +142,22 @@ def variable(name: str, environ: Mapping[str, str] | None = None) -> str:
     if environ is not None:
         return environ.get(name, "").strip()
     return os.environ.get(name, "").strip() or FROM_FILE.get(name, "")
+
+
+def memory_role(environ: Mapping[str, str] | None = None) -> str:
+    """The role of memory in contexts, where neither the caller nor the chat says."""
+    role = variable("INFOLD_MEMORY_ROLE", environ) or "user"
+    if role not in MEMORY_ROLES:
+        raise ConfigError(f'INFOLD_MEMORY_ROLE must be "user" or "system", not {role!r}')
+    return role
+
+
+def merges(environ: Mapping[str, str] | None = None) -> bool:
+    """Whether a chain's system messages are one, where neither the caller nor the chat says so."""
+    said = variable("INFOLD_MERGE", environ)
+    if said.lower() not in (*_YES, *_NO):
+        raise ConfigError(f'INFOLD_MERGE must be "yes" or "no", not {said!r}')
+    return said.lower() in _YES
 
 
 def whole_number(name: str, environ: Mapping[str, str] | None = None) -> int | None:

@@ -21,7 +21,7 @@ from infold.sayings import said, text_of
 from infold.texts import Texts
 
 if TYPE_CHECKING:
-    from infold.context import Quotations
+    from infold.context.view import Quotations
     from infold.ledger.database import Database
     from infold.ledger.derived import Place
     from infold.recall.corpus import Corpus

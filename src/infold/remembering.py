@@ -20,7 +20,7 @@ from infold.rarity import has_words
 from infold.recall.hits import KINDS, Hit
 
 if TYPE_CHECKING:
-    from infold.context import View
+    from infold.context.view import View
     from infold.following import Followed
     from infold.ledger.query import Connection
     from infold.messages import Message
@@ -130,7 +130,7 @@ class Remembering(Handle):
         One that the caller gave is taken at its word; of the last message of a chat it takes the form of a question, and
         words that are rare in what was folded: two, or one where it asks for something of the past.
         """
-        if not state.policy.recall_cap or "recalled" not in state.policy.order:
+        if not state.policy.recall_cap:
             return False
         if not state.row.cursor and state.unfolded_tokens < budget:
             return False

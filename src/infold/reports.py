@@ -6,11 +6,11 @@ import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from infold.context import Context
+from infold.context.view import Context
 from infold.ledger import fold_rows, journal, store
 from infold.ledger.query import Connection
 from infold.ledger.rows import Call
-from infold.lines.line import FACT, LEAF, LONG, Line
+from infold.lines.line import FACT, FURTHER, LEAF, LONG, Line
 from infold.lines.rendering import render
 from infold.messages import Message, participants
 from infold.records import SummaryRecord, summary_record
@@ -29,6 +29,8 @@ class MemoryState:
     facts: tuple[Line, ...]
     long: tuple[Line, ...]
     leaves: tuple[Line, ...]
+    further: tuple[Line, ...]
+    """Quotations that no summary holds; contexts show them where they have room."""
     cursor: int
     """Everything up to this position is folded."""
     last_summarized_message_id: str | None
@@ -37,7 +39,7 @@ class MemoryState:
 
     @property
     def items(self) -> tuple[Line, ...]:
-        """Every line of memory."""
+        """Every line of the summary."""
         return (*self.pins, *self.facts, *self.long, *self.leaves)
 
 
@@ -119,13 +121,15 @@ def memory_state(connection: Connection, state: State) -> MemoryState:
     """The whole structured state of a chat."""
     cursor = state.row.cursor
     last = store.message_ids(connection, state.row.key, cursor, cursor)
-    facts, long, leaves = (tuple(line for line in state.lines if line.layer == name) for name in (FACT, LONG, LEAF))
+    layers = (FACT, LONG, LEAF, FURTHER)
+    facts, long, leaves, further = (tuple(line for line in state.lines if line.layer == name) for name in layers)
     return MemoryState(
         summary=render((*state.pins, *facts, *long, *leaves)),
         pins=state.pins,
         facts=facts,
         long=long,
         leaves=leaves,
+        further=further,
         cursor=cursor,
         last_summarized_message_id=last[0] if last else None,
         recent_messages=tuple(state.messages),
@@ -139,7 +143,7 @@ def records(connection: Connection, state: State) -> list[SummaryRecord]:
     for fold in fold_rows.all_folds(connection, key):
         if fold.superseded_by is not None or fold.kind == "rollup":
             continue
-        lines = fold_rows.lines_at(connection, key, fold.n)
+        lines = tuple(line for line in fold_rows.lines_at(connection, key, fold.n) if line.layer != FURTHER)
         if leaves:
             lines = tuple(line for line in lines if line.fold == fold.n)
         first, last = fold.first_seq or 1, fold.last_seq or 0
@@ -178,20 +182,28 @@ def fold_stats(connection: Connection, state: State) -> FoldStats:
 
 
 def log_trimmed(chat: str, context: Context) -> None:
-    """A debug line where a context had to leave something out."""
-    left_out = context.explain().left_out
+    """A debug line where a context had to leave something out: messages of the tail and lines of memory apart."""
+    left_out = [piece for piece in context.explain().left_out if piece.reason.startswith("budget")]
+    messages = sum(piece.layer == "recent" for piece in left_out)
+    lines = sum(piece.layer in _MEMORY for piece in left_out)
     if left_out:
         fields = {
             "chat": chat,
             "budget": context.budget,
             "tokens": context.tokens,
-            "left_out": len(left_out),
+            "left_out_messages": messages,
+            "left_out_lines": lines,
+            "left_out_others": len(left_out) - messages - lines,
             "left_out_tokens": sum(piece.tokens for piece in left_out),
             "bridged": context.sources["bridged"],
         }
         log.debug(
-            "context chat=%(chat)s budget=%(budget)d tokens=%(tokens)d left_out=%(left_out)d "
-            "left_out_tokens=%(left_out_tokens)d bridged=%(bridged)d",
+            "context chat=%(chat)s budget=%(budget)d tokens=%(tokens)d left_out_messages=%(left_out_messages)d "
+            "left_out_lines=%(left_out_lines)d left_out_others=%(left_out_others)d left_out_tokens=%(left_out_tokens)d "
+            "bridged=%(bridged)d",
             fields,
             extra={"event": "context_trimmed", **fields},
         )
+
+
+_MEMORY = ("facts", "summary", "leaves", "further")

@@ -23,13 +23,13 @@ from infold.ledger import calls as store
 from infold.ledger.erasure import last_forgetting
 from infold.ledger.query import Connection
 from infold.ledger.rows import Event
-from infold.lines.line import FACT
+from infold.lines.line import FACT, FURTHER
 from infold.models.errors import TransportError
 from infold.policy import Policy
 from infold.quiet import quiet
 from infold.state import State, note_marks
 from infold.triggers import Marks, Plan, decide, forced, tighter
-from infold.units import splits_unit, turn_starts
+from infold.units import splits_unit, turn_starts, turns
 from infold.writing import Log, NobodyLeftError, Writer
 
 if TYPE_CHECKING:
@@ -45,6 +45,9 @@ MOST_AT_ONCE = 256
 def _planned(state: State) -> tuple[Plan | None, Marks]:
     """What the triggers ask for. Of very many messages it is the oldest turns, and the triggers are asked again then."""
     plan, marks = decide(state.policy, state.situation())
+    if plan is not None and plan.reason == "batch":  # one batch a time: the next may be due already
+        rest = sum(turn.complete for turn in turns(state.messages[plan.cut :]))
+        return plan, state.marks if rest >= state.policy.batch_at else marks
     if plan is None or plan.cut <= MOST_AT_ONCE or state.policy.unit != "turn":  # others make room until the rest fits
         return plan, marks
     some = state.messages[: plan.cut]
@@ -213,7 +216,7 @@ class Rewriter:
         newest = state.records[0] if state.records else None
         if newest is None or newest.author != EXTRACTIVE:
             return False
-        return newest.kind == "base" or any(line.layer != FACT for line in state.lines)
+        return newest.kind == "base" or any(line.layer not in (FACT, FURTHER) for line in state.lines)
 
     def _run(self, *, force: bool = False) -> bool:
         """Fold with the summarizer until nothing is due; what it does wrong leaves the chat as it was."""

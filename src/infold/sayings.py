@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from infold.marks import without_own
 from infold.messages import Message
 
 if TYPE_CHECKING:
@@ -19,8 +18,8 @@ def said(message: Message) -> Said:
 
 
 def text_of(message: Message) -> str:
-    """What is searched and shown of a message: its text, without what infold itself put there."""
-    return "" if message.role in ("system", "developer") else without_own(message.text)
+    """What is searched and shown of a message: its text, unless it is the operator's."""
+    return "" if message.role in ("system", "developer") else message.text
 
 
 def speaker_of(message: Message) -> str:

@@ -6,7 +6,9 @@ import json
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from infold.context import View
+from infold.context.layout import OPERATOR
+from infold.context.parts import memory_tokens
+from infold.context.view import View
 from infold.ledger import fold_rows, journal, store
 from infold.ledger.query import Connection
 from infold.ledger.rows import ChatRow, FoldRow
@@ -16,7 +18,6 @@ from infold.lines.merging import Change
 from infold.lines.rendering import block_tokens
 from infold.messages import Message
 from infold.policy import Policy
-from infold.rendering import memory_tokens
 from infold.tokens import MESSAGE_OVERHEAD, O200K, REQUEST_OVERHEAD, count_cached, counting, message_tokens
 from infold.triggers import Marks, Situation
 from infold.units import answered, question
@@ -25,6 +26,7 @@ from infold.units import answered, question
 # has more; the oldest are then bridged by range and count.
 WINDOW = 4000
 _RECENT_FOLDS = 64
+_OPERATOR = 50  # messages of the operator's that stay in force when they are folded
 _SAMPLE = 30  # messages that tell how a tokenizer compares with the usual one
 
 
@@ -44,6 +46,8 @@ class State:
     unfolded_tokens: int
     model: str | None
     """The model that wrote the newest reply."""
+    operator: tuple[Message, ...] = ()
+    """What the operator said in the midst of the chat and is folded, oldest first."""
     damaged: bool = False
     """Whether lines of memory cannot be read."""
     records: list[FoldRow] = field(default_factory=list)
@@ -87,7 +91,11 @@ class State:
     @property
     def fixed_tokens(self) -> int:
         system = self.row.system
-        return REQUEST_OVERHEAD + self.row.tools_tokens + (MESSAGE_OVERHEAD + count_cached(system) if system else 0)
+        said = sum(message.tokens for message in self.operator)
+        said += sum(pin.tokens for pin in self.pins if pin.role == "system")
+        return (
+            REQUEST_OVERHEAD + self.row.tools_tokens + said + (MESSAGE_OVERHEAD + count_cached(system) if system else 0)
+        )
 
     def append(self, message: Message) -> None:
         self.messages.append(message)
@@ -116,19 +124,26 @@ class State:
         )
 
     def view(self, asked: tuple[Message, ...] = ()) -> View:
-        older = None
-        if self.messages and self.messages[0].seq > self.row.cursor + 1:
-            older = (self.row.cursor + 1, self.messages[0].seq - 1)
+        row, unloaded = self.row, None
+        if self.messages and self.messages[0].seq > row.cursor + 1:
+            unloaded = (row.cursor + 1, self.messages[0].seq - 1)
         return View(
-            self.policy,
-            self.row.system or None,
-            self.pins,
-            self.lines,
-            tuple(self.messages),
-            self.depth,
-            asked,
-            older,
-            self.rendered,
+            policy=self.policy,
+            system="\n\n".join(
+                [*filter(None, (row.system,)), *(pin.text for pin in self.pins if pin.role == "system")]
+            ),
+            pins=tuple(pin for pin in self.pins if pin.role != "system"),
+            lines=self.lines,
+            messages=tuple(self.messages),
+            depth=self.depth,
+            cursor=row.cursor,
+            head=self.folds[0].head_seq if self.folds else 0,
+            folds=row.folds,
+            asked=asked,
+            unloaded=unloaded,
+            operator=self.operator,
+            chat=row.id,
+            cache=self.rendered,
         )
 
 
@@ -169,6 +184,9 @@ def folded(state: State, row: ChatRow, fold: FoldRow, change: Change) -> State |
         folds=[fold, *state.folds][:_RECENT_FOLDS],
         messages=messages,
         unfolded_tokens=sum(message.tokens for message in messages),
+        operator=(*state.operator, *(m for m in state.messages if m.seq <= row.cursor and m.role in OPERATOR))[
+            -_OPERATOR:
+        ],
         rendered={},
     )
     return _measured(fresh)
@@ -189,7 +207,8 @@ def _read(connection: Connection, row: ChatRow) -> State:
         messages,
         sum(m.tokens for m in messages),
         model,
-        damaged=damaged,
+        tuple(store.said_by_operator(connection, row.key, row.cursor, _OPERATOR)),
+        damaged,
     )
     return _measured(state)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -9,6 +10,8 @@ from infold.messages import RESPONSES, Message
 
 NO_RESULT = "[no result was recorded for this call]"
 ORPHAN_MARK = "[tool result without its call]"
+# Whatever some reader takes for the end of a line.
+_LINE_ENDS = re.compile("\r\n|[\n\v\f\r\x1c-\x1e\x85\u2028\u2029]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +36,11 @@ class Turn:
 def follows(before: Message, message: Message) -> bool:
     """Whether two neighbours are Responses items that the model produced together, such as reasoning and its call."""
     return message.role == before.role == "assistant" and RESPONSES in message.extra and RESPONSES in before.extra
+
+
+def quoted(text: str) -> str:
+    """The words of a tool where they have no role of their own: no line after the first reads as somebody else's."""
+    return _LINE_ENDS.sub(lambda end: f"{end[0]}> ", text)
 
 
 def runs(messages: Sequence[Message]) -> list[list[Message]]:
@@ -187,7 +195,7 @@ def repair(messages: Sequence[Message]) -> list[Message]:
         if at in matched:
             continue
         if message.role == "tool":
-            repaired.append(Message("user", f"{ORPHAN_MARK} {message.text}", id=message.id, seq=message.seq))
+            repaired.append(Message("user", f"{ORPHAN_MARK} {quoted(message.text)}", id=message.id, seq=message.seq))
             continue
         repaired.append(message)
         calls += [(at, call_id) for call_id in message.call_ids]

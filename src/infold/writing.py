@@ -13,7 +13,7 @@ from infold.errors import sanitized
 from infold.folding.gate import Verdict, judge, prepare
 from infold.folding.prompting import ITEMS, RECORD, TURNS, AnswerError, Proposal, Task, passes, prompts
 from infold.ledger.rows import Call
-from infold.lines.line import FACT, FUNCTION, Line, line_tokens, normal
+from infold.lines.line import FACT, FUNCTION, FURTHER, Line, line_tokens, normal
 from infold.lines.merging import fold_quotations, fold_text
 from infold.lines.rendering import render
 from infold.messages import Message
@@ -71,7 +71,7 @@ class Job:
     @property
     def asks(self) -> bool:
         """Whether there is anything to write about: messages, or lines to rewrite."""
-        return bool(self.messages or any(line.layer != FACT for line in self.base))
+        return bool(self.messages or any(line.layer not in (FACT, FURTHER) for line in self.base))
 
     @property
     def last(self) -> int:
@@ -191,7 +191,7 @@ class Writer:
         """One pass by the first author whose proposal stands the gate; its error is raised if none does."""
         policy, whole = job.policy, job.whole
         task = Task(
-            tuple(line for line in written.lines if line.layer != FACT) if whole else (),
+            tuple(line for line in written.lines if line.layer not in (FACT, FURTHER)) if whole else (),
             job.pins,
             part,
             job.cap,

@@ -11,7 +11,6 @@ from infold.entities.naming import MOST, files, is_given, people, projects
 from infold.entities.states import broken, denied, done, dropped
 from infold.entities.tasks import goal_in, may_be_task, task_in
 from infold.folding.likeness import words
-from infold.marks import without_own
 from infold.messages import Message
 from infold.quoting.candidate import Candidate
 from infold.quoting.dates import undated
@@ -59,7 +58,7 @@ class _Reader:
 
     def listed(self) -> list[Mention]:
         """The files of a tool's result or a system prompt."""
-        named = files(without_own(self.text)[:_TOOL_CHARS])
+        named = files(self.text[:_TOOL_CHARS])
         return [self._mention("file", name[:_LONGEST]) for name in named] if len(named) <= _LISTING else []
 
     def read(self, candidates: Sequence[Candidate]) -> list[Mention]:

@@ -6,8 +6,10 @@ import functools
 import re
 from collections.abc import Iterator, Sequence
 
+from infold.context.block import opening
+from infold.context.escaping import TAGS
 from infold.folding.calendar import said_in
-from infold.marks import BACKGROUND, BRIDGE_HEADER, POLICY_SNIPPET, PROMPT_MARK, SOURCES_HEADER, SUMMARY_HEADER
+from infold.marks import BACKGROUND, POLICY_SNIPPET, PROMPT_MARK
 
 MAX_RUN = 12  # words of a source in a row that a summary may repeat
 _PROMPT_RUN = 6  # words of our own prompts in a row
@@ -45,21 +47,21 @@ _SPEAKING = frozenset(
 )
 _OWN = re.compile(
     "|".join(
-        re.escape(one.partition(mark)[0] + mark)
-        for mark, one in (
-            ("]", POLICY_SNIPPET), ("]", SUMMARY_HEADER), ("]", SOURCES_HEADER), ("]", BRIDGE_HEADER), ("]", PROMPT_MARK),
-            ("SUMMARY", BACKGROUND),
+        (
+            *(re.escape(opening(tag).partition('"')[0]) for tag in TAGS),
+            *(re.escape(one.partition("]")[0]) for one in (POLICY_SNIPPET, PROMPT_MARK)),
+            re.escape(BACKGROUND.partition("SUMMARY")[0]),
         )
     )
     + r"|\[summary-depth:\d",
     re.IGNORECASE,
-)  # fmt: skip
+)
 """What marks text of infold."""
 
 
 def _may_be_own(text: str) -> bool:
     """Whether a text has what all marks have: the pattern is slow."""
-    return "[" in text or "summary" in text.lower()
+    return "[" in text or "<" in text or "summary" in text.lower()
 
 
 def manner(text: str) -> str:

@@ -16,7 +16,6 @@ from infold.folding.text import cite, written
 from infold.lines.kinds import PINNED, SECTIONS
 from infold.lines.line import Line
 from infold.lines.rendering import render
-from infold.marks import without_own
 from infold.messages import Message
 from infold.records import MOST
 from infold.tokens import excerpt
@@ -29,6 +28,7 @@ TOOL_TOKENS = 300
 _BRACES = 50  # places in an answer where its JSON may begin
 ITEMS, RECORD, TURNS = "items", "record", "turns"
 _VERSION = {ITEMS: "items.v1", RECORD: "record.v1", TURNS: "turns.v1"}
+_SIGNS = ("[infold summarizer]", "<meta total_messages=", "<memory>\n", "<messages>\n", "=== EXISTING_SUMMARY ===")
 _CUT = " … "
 _ACKNOWLEDGED = re.compile(
     r"""[\s{}\[\]"']*(?:(?:"?(?:ok|success|status|result|done)"?\s*[:=]\s*)?"?(?:ok|okay|true|done|success(?:ful(?:ly)?)?|null|none|200)"?)?[\s{}\[\]"'.!]*""",
@@ -96,6 +96,31 @@ class Proposal:
 
 class AnswerError(ValueError):
     """An answer that cannot be read as a proposal."""
+
+
+def prompt_hash(text: str) -> bytes:
+    """Hash of what a model is sent beside its instructions."""
+    return hashlib.sha256(text.strip().encode("utf-8", "replace")).digest()
+
+
+def without_instructions(text: str) -> str:
+    """A text less the instructions of a prompt of ours that it begins with."""
+    text = text.strip()
+    for instructions in map(_instructions, _VERSION):
+        if found := instructions.match(text):
+            return text[found.end() :].strip()
+    return text
+
+
+@functools.cache
+def _instructions(layout: str) -> re.Pattern[str]:
+    """A layout's prompt with any cap."""
+    return re.compile(re.escape(prompt_file(layout)[0]).replace(re.escape("{cap}"), r"\d+"))
+
+
+def may_be_prompt(text: str) -> bool:
+    """Whether a text has what every prompt of ours has."""
+    return any(map(text.__contains__, _SIGNS))
 
 
 @functools.cache
@@ -203,7 +228,7 @@ def _day(created_at: int) -> str:
 
 def _said(message: Message, room: int) -> tuple[str, bool]:
     """What a summarizer reads of a message, and whether something was left out; nothing for mechanical noise."""
-    text = without_own(message.text).strip()
+    text = message.text.strip()
     if message.role in ("system", "developer"):
         return "", False
     if message.role == "tool" and _ACKNOWLEDGED.fullmatch(text):

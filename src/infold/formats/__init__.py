@@ -6,9 +6,31 @@ A message keeps its content as it came. What a format needs beyond the Chat Comp
 a shape that is the same in all three.
 """
 
-from infold.formats.anthropic import STUB, to_anthropic
+from infold.formats.anthropic import to_anthropic
 from infold.formats.chat import to_chat
 from infold.formats.incoming import parse
+from infold.formats.joining import (
+    STUB,
+    joined_anthropic,
+    joined_chat,
+    joined_responses,
+    with_breakpoints,
+    without_breakpoints,
+)
 from infold.formats.responses import to_responses
+from infold.formats.worded import calls_text, worded
 
-__all__ = ["STUB", "parse", "to_anthropic", "to_chat", "to_responses"]
+__all__ = [
+    "STUB",
+    "calls_text",
+    "joined_anthropic",
+    "joined_chat",
+    "joined_responses",
+    "parse",
+    "to_anthropic",
+    "to_chat",
+    "to_responses",
+    "with_breakpoints",
+    "without_breakpoints",
+    "worded",
+]

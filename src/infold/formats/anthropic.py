@@ -7,18 +7,19 @@ from copy import deepcopy
 from typing import Any
 
 from infold.formats.calls import AnthropicIds, anthropic_name, input_of
-from infold.formats.parts import for_anthropic, parts_of, prefixed, said, texts
+from infold.formats.joining import STUB, joined_anthropic
+from infold.formats.parts import for_anthropic, parts_of, prefixed, said, speaker, texts
 from infold.messages import ANTHROPIC, Message
 from infold.units import runs
 
-STUB = "[the conversation goes on]"  # the first message must be a user's
 EMPTY = "[empty message]"  # the API refuses texts without a word
 
 Block = dict[str, Any]
 
 
-def to_anthropic(messages: Sequence[Message]) -> dict[str, Any]:
-    """The messages as arguments of a Messages request: `system`, where there is one, and `messages`."""
+def to_anthropic(messages: Sequence[Message], *, join: bool = True) -> dict[str, Any]:
+    """The messages as arguments of a Messages request: `system`, where there is one, and `messages`; neighbours of one role
+    are one message, unless they are not to `join` yet."""
     system: list[Block] = []
     result: list[dict[str, Any]] = []
     ids = AnthropicIds()
@@ -42,6 +43,8 @@ def to_anthropic(messages: Sequence[Message]) -> dict[str, Any]:
         else:
             result.append({"role": "user", "content": _user(first)})
         results = None
+    if join:
+        result = joined_anthropic(result)
     if result and result[-1]["role"] == "assistant":
         _trim(result)
     if result and result[0]["role"] != "user":
@@ -62,7 +65,7 @@ def _user(message: Message) -> str | list[Block]:
 
 def _blocks(message: Message) -> list[Block]:
     """The content as blocks; a speaker's name has no place but the text."""
-    prefix = f"{message.name}: " if message.name else ""
+    prefix = f"{speaker(message.name)}: " if message.name else ""
     if isinstance(message.content, list) and not prefix:
         found = [_block(part, message) for part in message.content]
     else:
@@ -93,7 +96,7 @@ def _assistant(run: Sequence[Message], ids: AnthropicIds) -> str | list[Block]:
     for message in run:
         calls = {call["id"]: call for call in message.tool_calls}
         if message.name:
-            blocks.append({"type": "text", "text": f"{message.name}:"})
+            blocks.append({"type": "text", "text": f"{speaker(message.name)}:"})
         for part in message.content if isinstance(message.content, list) else ():
             if part["type"] == "tool_use":
                 if part["id"] in calls:

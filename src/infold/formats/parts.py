@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 from infold.messages import ANTHROPIC, BOUND, Message, part_text
 
 _IMAGES = ("image/jpeg", "image/png", "image/gif", "image/webp")  # what Anthropic can see
+_LINES = re.compile("[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]+")  # what ends a line or turns it
 _DETAILS = ("auto", "low", "high")
 
 
@@ -110,6 +112,11 @@ def parts_of(content: str | list[dict[str, Any]] | None) -> list[Part]:
     if isinstance(content, str):
         return [Part("text", content)]
     return [part for part in map(read, content or ()) if part is not None]
+
+
+def speaker(name: str) -> str:
+    """A speaker's name on one line, as it stands before their words."""
+    return " ".join(_LINES.sub(" ", name).split())
 
 
 def prefixed(parts: Iterable[Part], prefix: str) -> list[Part]:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from copy import deepcopy
 from typing import Any
 
-from infold.formats.parts import failed, for_responses, parts_of, prefixed, said
+from infold.formats.parts import failed, for_responses, parts_of, prefixed, said, speaker
 from infold.messages import CUT, Message
 from infold.units import runs
 
@@ -76,7 +76,7 @@ def _foreign(message: Message, kinds: dict[str, str]) -> list[dict[str, Any]]:
         kind = f"{kinds.get(message.tool_call_id or '', 'function_call')}_output"
         output = _input(content, "[error] " if failed(message) else "")
         return [{"type": kind, "call_id": message.tool_call_id, "output": output}]
-    prefix = f"{message.name}: " if message.name else ""
+    prefix = f"{speaker(message.name)}: " if message.name else ""
     if role != "assistant":
         return [{"role": role, "content": _input(content, prefix)}]
     text = content if isinstance(content, str) else "\n\n".join(text for text in said(message) if text)

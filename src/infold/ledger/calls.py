@@ -15,11 +15,12 @@ _insert_call = Query(insert(calls).values({c.name: P(c.name) for c in calls.c if
 _calls = Query(
     select(
         calls.c.model, calls.c.created_at, calls.c.duration, calls.c.tokens_in, calls.c.tokens_out, calls.c.cached,
-        calls.c.cost, calls.c.outcome, calls.c.fold,
+        calls.c.cost, calls.c.outcome, calls.c.fold, calls.c.asked,
     )
     .where(calls.c.chat == P("of"))
     .order_by(calls.c.key)
 )  # fmt: skip
+_asked = Query(select(calls.c.key).where(calls.c.chat == P("of"), calls.c.asked == P("hash")).limit(1))
 _lease = Query(select(leases.c.owner, leases.c.until).where(leases.c.chat == P("of")))
 _insert_lease = Query(insert(leases).values(chat=P("of"), owner=P("by"), until=P("at")))
 _set_lease = Query(update(leases).where(leases.c.chat == P("of")).values(owner=P("by"), until=P("at")))
@@ -31,12 +32,18 @@ def insert_calls(connection: Connection, key: int, made: Iterable[Call], fold: i
         _insert_call(
             connection, chat=key, fold=fold, model=call.model, created_at=call.created_at, duration=call.duration,
             tokens_in=call.tokens_in, tokens_out=call.tokens_out, cached=call.cached, cost=call.cost, outcome=call.outcome,
+            asked=call.asked,
         )  # fmt: skip
 
 
 def all_calls(connection: Connection, key: int) -> list[Call]:
     """Every call of a model made for a chat, oldest first."""
     return [Call(*row) for row in _calls(connection, of=key)]
+
+
+def was_asked(connection: Connection, key: int, hash: bytes) -> bool:
+    """Whether a model was sent this for the chat."""
+    return _asked(connection, of=key, hash=hash).fetchone() is not None
 
 
 def take_lease(connection: Connection, key: int, owner: str, now: int, until: int, gone: Callable[[str], bool]) -> bool:

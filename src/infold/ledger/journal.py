@@ -18,7 +18,9 @@ P = bindparam
 
 _insert_pin = inserting(pins)
 _pins = Query(
-    select(pins.c.id, pins.c.text, pins.c.tokens, pins.c.created_at).where(pins.c.chat == P("of")).order_by(pins.c.key)
+    select(pins.c.id, pins.c.text, pins.c.tokens, pins.c.created_at, pins.c.by)
+    .where(pins.c.chat == P("of"))
+    .order_by(pins.c.key)
 )
 _delete_pin = Query(delete(pins).where(pins.c.chat == P("of"), pins.c.id == P("id")))
 _insert_event = inserting(events)
@@ -29,8 +31,8 @@ _events = Query(
 )
 
 
-def insert_pin(connection: Connection, key: int, id: str, text: str, tokens: int, created_at: int) -> None:
-    _insert_pin(connection, chat=key, id=id, text=text, tokens=tokens, created_at=created_at)
+def insert_pin(connection: Connection, key: int, id: str, text: str, tokens: int, created_at: int, by: str) -> None:
+    _insert_pin(connection, chat=key, id=id, text=text, tokens=tokens, created_at=created_at, by=by)
 
 
 def all_pins(connection: Connection, key: int) -> tuple[Line, ...]:
@@ -43,12 +45,12 @@ def all_pins(connection: Connection, key: int) -> tuple[Line, ...]:
             PINNED,
             tokens=tokens,
             quote=text,
-            role="user",
-            said_by="user",
+            role="user" if by == "user" else "system",
+            said_by=by,
             said_at=at,
             author=PERSON,
         )
-        for id, text, tokens, at in _pins(connection, of=key)
+        for id, text, tokens, at, by in _pins(connection, of=key)
     )
 
 

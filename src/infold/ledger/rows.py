@@ -92,6 +92,8 @@ class Call:
     """"ok", "rejected" (by the gate), or what went wrong."""
     fold: int | None = None
     """Number of the fold that came of it."""
+    asked: bytes | None = None
+    """Hash of what the model was sent."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from sqlalchemy import (
     UniqueConstraint,
 )
 
-HEAD = "0011"
+HEAD = "0012"
 """Newest migration; `migrations/versions` holds all of them."""
 
 metadata = MetaData()
@@ -70,6 +70,10 @@ messages = Table(
     Column("archived", Integer, nullable=False, server_default="0"),  # 1: in an archive; 2: removed for good
     UniqueConstraint("chat", "seq"),
     UniqueConstraint("chat", "id"),
+)
+_by_operator = messages.c.role.in_(("system", "developer"))
+Index(
+    "messages_of_operators", messages.c.chat, messages.c.seq, sqlite_where=_by_operator, postgresql_where=_by_operator
 )
 
 folds = Table(
@@ -143,8 +147,17 @@ pins = Table(
     Column("text", Text, nullable=False),
     Column("tokens", Integer, nullable=False),
     Column("created_at", BigInteger, nullable=False),
+    Column("by", String, nullable=False, server_default="user"),  # whose word it is: user or operator
     UniqueConstraint("chat", "id"),
 )
+
+installation = Table(
+    "installation",
+    metadata,
+    Column("name", String, primary_key=True),
+    Column("value", LargeBinary, nullable=False),
+)
+"""What belongs to this database alone: the key that blocks in contexts are marked with."""
 
 events = Table(
     "events",
@@ -171,6 +184,7 @@ calls = Table(
     Column("cached", Integer, nullable=False),  # of tokens_in
     Column("cost", BigInteger),  # billionths of a US dollar; NULL where the price is not known
     Column("outcome", String, nullable=False),  # ok, rejected, or what went wrong
+    Column("asked", LargeBinary),  # hash of what the model was sent: it is not conversation when it comes back
 )
 Index("calls_by_chat", calls.c.chat, calls.c.key)
 

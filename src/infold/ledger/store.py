@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
-from sqlalchemy import bindparam, delete, func, insert, or_, select, update
+from sqlalchemy import bindparam, delete, func, insert, or_, select, text, update
 
 from infold.ledger import archive, passages
 from infold.ledger.query import Connection, Query, among, storable
@@ -20,6 +20,7 @@ from infold.ledger.schema import (
     chats,
     events,
     folds,
+    installation,
     leases,
     lines,
     mentions,
@@ -192,6 +193,13 @@ def delete_chat(connection: Connection, key: int) -> None:
 # Messages ----------------------------------------------------------------------------------------------
 
 _insert_message = inserting(messages)
+_by_operator = Query(
+    select(*_MESSAGE_COLUMNS)
+    .where(messages.c.chat == P("of"), text("role IN ('system', 'developer')"), messages.c.seq <= P("upto"))
+    .order_by(messages.c.seq.desc())
+    .limit(P("most"))
+)
+_mark_key = Query(select(installation.c.value).where(installation.c.name == "mark"))
 _by_id = Query(select(*_MESSAGE_COLUMNS).where(messages.c.chat == P("of"), messages.c.id == P("id")))
 _between = Query(
     select(*_MESSAGE_COLUMNS)
@@ -295,6 +303,17 @@ def messages_between(connection: Connection, key: int, first: int, last: int) ->
 def messages_at(connection: Connection, key: int, seqs: Sequence[int]) -> list[Message]:
     """The messages at some positions, in their order."""
     return _messages(connection, key, _at(connection, of=key, seqs=json.dumps(seqs)).fetchall())
+
+
+def said_by_operator(connection: Connection, key: int, upto: int, most: int) -> list[Message]:
+    """The newest messages of the operator up to a position, in their order."""
+    return _messages(connection, key, _by_operator(connection, of=key, upto=upto, most=most).fetchall())[::-1]
+
+
+def mark_key(connection: Connection) -> bytes:
+    """The key that blocks in contexts are marked with."""
+    row = _mark_key(connection).fetchone()
+    return bytes(row[0]) if row else b""
 
 
 def last_user_seq(connection: Connection, key: int) -> int:

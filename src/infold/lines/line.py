@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from infold.lines.kinds import KINDS
 from infold.tokens import count_cached
 
-# Layers of memory: the standing share, the long summary, and the summaries of single folds ("leaves").
-FACT, LONG, LEAF = "fact", "long", "leaf"
+# Layers of memory: the standing share, the long summary, the summaries of single folds ("leaves"); and further quotations,
+# which no summary holds: contexts show them where there is room.
+FACT, LONG, LEAF, FURTHER = "fact", "long", "leaf", "further"
 
 # Authors of lines; a model's lines carry its name.
 QUOTATION, PERSON, FUNCTION = "quotation", "person", "summarizer"
@@ -105,6 +106,15 @@ class Line:
     def sure(self) -> bool:
         """Whether it is sure enough to hold until somebody takes it back that it may stand as a wish or a rule."""
         return self.author == PERSON or (self.own and self.standing >= SURE)
+
+    @property
+    def wish(self) -> bool:
+        """Whether it may stand as a wish of the user's: sure, and not beside somebody else's question."""
+        return self.sure and _one_message(self.places)
+
+
+def _one_message(places: Sequence[Place]) -> bool:
+    return len({place.seq for place in places}) <= 1
 
 
 def section_of(kind: str) -> str:

@@ -12,6 +12,7 @@ from infold.folding.likeness import words
 from infold.lines.kinds import PINNED
 from infold.lines.line import (
     FACT,
+    FURTHER,
     LEAF,
     LONG,
     MOST,
@@ -27,7 +28,7 @@ from infold.lines.line import (
 )  # fmt: skip
 from infold.lines.rendering import block_tokens, heading_tokens, render
 from infold.quoting.choosing import choose, stems
-from infold.quoting.health import is_vital
+from infold.quoting.health import has_condition, is_vital
 from infold.quoting.pasted import passing
 from infold.quoting.replacing import Effect, Index, effects
 from infold.quoting.saying import Said
@@ -63,12 +64,16 @@ def fold_quotations(memory: Sequence[Line], found: Sequence[Candidate], policy: 
     """Memory with the quotations of some messages: the latest word holds, and the best of them stay."""
     draft = _Draft(memory, fold, policy)
     meeting = _Meeting(draft)
-    room = policy.facts_cap + (policy.leaf_cap or policy.summary_cap)
-    short = {id(one) for one in shortlist(found, room)}
-    for candidate in found:
-        if id(candidate) in short or candidate.role == "user":  # whose word may change what memory holds
-            meeting.take(candidate, id(candidate) in short)
+    room = policy.facts_cap + (policy.leaf_cap or policy.summary_cap) + policy.further_cap // 3
+    meeting.take_all(found, room)
     return draft.finished(memory)
+
+
+def foreseen(memory: Sequence[Line], found: Sequence[Candidate], policy: Policy, fold: int) -> tuple[Line, ...]:
+    """Lines of memory and what the messages after it may be quoted for, as if those were folded without a cap."""
+    draft = _Draft(memory, fold, policy)
+    _Meeting(draft).take_all(found, _ANY)
+    return tuple(draft.lines.values())
 
 
 def shortlist(found: Sequence[Candidate], room: int) -> list[Candidate]:
@@ -92,9 +97,10 @@ def fold_text(
     quotations, what surely stands and what the user has promised survives it where it is not mentioned."""
     layer = LONG if whole else LEAF
     draft = _Draft(memory, fold, policy)
-    replaced = {line.id: line for line in draft.lines.values() if line.layer != FACT} if whole else {}
+    kept = (FACT, FURTHER)
+    replaced = {line.id: line for line in draft.lines.values() if line.layer not in kept} if whole else {}
     known = {normal(line.text): line for line in replaced.values()}
-    quoted = [line for line in draft.lines.values() if line.quoted and (line.layer == FACT or line.id in replaced)]
+    quoted = [line for line in draft.lines.values() if line.quoted and (line.layer in kept or line.id in replaced)]
     for id in replaced:
         draft.remove(id)
     for line in written:
@@ -108,18 +114,24 @@ def fold_text(
             draft.add(line, layer=layer)
     holding = {line.id: line for line in fold_quotations(quoted, found, _uncapped(policy), fold).lines}
     for line in quoted:
-        if line.layer == FACT and line.id not in holding:
+        if line.layer in kept and line.id not in holding:
             draft.remove(line.id)  # overruled by what was said since
-    for line in survivors(holding.values(), [line.text for line in written]):
-        if line.id in replaced:
+    surviving = {line.id for line in survivors(holding.values(), [line.text for line in written])}
+    for line in holding.values():
+        if line.id in draft.lines or normal(line.text) in draft.texts:
+            continue
+        if line.id not in surviving:  # gives way to what was written, and stays for contexts with room
+            if policy.further_cap:
+                draft.add(line, layer=FURTHER)
+        elif line.id in replaced:
             draft.put(line)
-        elif line.id not in draft.lines and normal(line.text) not in draft.texts:
+        else:
             draft.add(line, layer=draft.layer_of(line, line.standing, layer))
     return draft.finished(memory)
 
 
 def _uncapped(policy: Policy) -> Policy:
-    caps = ("summary_cap", "leaf_cap", "facts_cap")
+    caps = ("summary_cap", "leaf_cap", "facts_cap", "further_cap")
     return policy.with_values({cap: _ANY for cap in caps if getattr(policy, cap)})
 
 
@@ -132,7 +144,7 @@ def roll_up(memory: Sequence[Line], folds: Sequence[int], policy: Policy, fold: 
 
 def rebuild(memory: Sequence[Line], leaves: Sequence[Line], policy: Policy, fold: int) -> tuple[Line, ...]:
     """The long summary made anew from the summaries of all folds, oldest first; facts stay."""
-    draft = _Draft([line for line in memory if line.layer == FACT], fold, policy)
+    draft = _Draft([line for line in memory if line.layer in (FACT, FURTHER)], fold, policy)
     for line in leaves:
         if normal(line.text) not in draft.texts:
             draft.add(line, layer=LONG)
@@ -141,12 +153,13 @@ def rebuild(memory: Sequence[Line], leaves: Sequence[Line], policy: Policy, fold
 
 def quotation(candidate: Candidate) -> Line:
     """A candidate as a line; its tokens are counted where it joins memory. What outright words name is worth a place, and where
-    that is a kind that stands they are as sure as a score."""
+    that is a kind that stands they are as sure as a score: a rule, or what somebody's health does not bear, surely."""
     kind, worth, standing = candidate.kind, candidate.worth, candidate.standing
     if kind != "fact":
         worth = max(worth, NAMED)
     if candidate.role == "user" and is_standing(kind, 0):
-        standing = max(standing, STANDING)
+        outright = kind == "rule" or (kind == "constraint" and has_condition(candidate.words))
+        standing = max(standing, SURE if outright else STANDING)
     if standing >= SURE and passing(candidate.words):
         standing = SURE - 1
     return Line(
@@ -202,6 +215,9 @@ class _Draft:
         # After a change of policy: what layers it does not have held joins the long summary.
         gone = {layer for layer, cap in ((LEAF, policy.leaf_cap), (FACT, policy.facts_cap)) if not cap}
         self.move([line for line in self.lines.values() if line.layer in gone])
+        if not policy.further_cap:
+            for line in [line for line in self.lines.values() if line.layer == FURTHER]:
+                self.remove(line.id)
 
     def put(self, line: Line) -> None:
         self.lines[line.id] = line
@@ -234,6 +250,12 @@ class _Draft:
         for line in lines:
             self.add(line, layer=LONG)
 
+    def let_go(self, line: Line) -> None:
+        """A quotation that a summary has no room for stays for contexts that have."""
+        self.remove(line.id)
+        if self.policy.further_cap and line.quoted and line.layer != FURTHER:
+            self.add(line, layer=FURTHER)
+
     def layer_of(self, line: Line, standing: int, other: str) -> str:
         """Where a quotation goes: what people said that holds has a share of its own, where the policy has one."""
         return FACT if line.own and standing >= STANDING and self.policy.facts_cap else other
@@ -245,6 +267,8 @@ class _Draft:
             if cap:
                 self._cap(layer, cap, shown)
                 shown += [line for line in self.lines.values() if line.layer == layer]
+        if policy.further_cap:
+            self._cap(FURTHER, policy.further_cap, shown)
         before = {line.id for line in memory}
         lines = tuple(self.lines.values())
         return Change(
@@ -257,37 +281,43 @@ class _Draft:
         """Let the least telling lines of a layer go until it fits; a leaf is capped by itself. What other layers show already
         is not shown again."""
         mine = [line for line in self.lines.values() if line.layer == layer]
+        by_seq: dict[int, list[Line]] = {}
+        for other in shown:
+            for place in other.places[-1:]:
+                by_seq.setdefault(place.seq, []).append(other)
         for line in mine:
-            if line.quoted and any(_overlap(line, other) for other in shown):
+            near = [other for place in line.places[-1:] for other in by_seq.get(place.seq, ())]
+            if line.quoted and any(overlap(line, other) for other in near):
                 self.remove(line.id)
         mine = [line for line in mine if line.id in self.lines]
         folds = sorted({line.fold for line in mine}) if layer == LEAF else [0]
         for fold in folds:
             group = [line for line in mine if line.fold == fold] if layer == LEAF else mine
-            kept = _best(group, cap)
+            kept = _best(group, cap, shown if layer == FURTHER else ())
             for line in group:
                 if line.id not in kept:
-                    self.remove(line.id)
-            if group and not kept:  # a single line longer than the cap is cut, not lost
+                    self.let_go(line)
+            if group and not kept and layer != FURTHER:  # a single line longer than the cap is cut, not lost
                 line = rank(group)[0]
                 self.add(replace(line, text=excerpt(line.text, max(8, cap - 16), " … ")))
 
 
-def _overlap(one: Line, other: Line) -> bool:
+def overlap(one: Line, other: Line) -> bool:
     """Whether two quotations have words of a message in common."""
     return any(
         a.seq == b.seq and a.start < b.end and b.start < a.end for a in one.places[-1:] for b in other.places[-1:]
     )
 
 
-def _best(group: Sequence[Line], cap: int) -> set[str]:
-    """The lines that stay within a cap: what was written on purpose, then the quotations that tell most."""
+def _best(group: Sequence[Line], cap: int, shown: Sequence[Line] = ()) -> set[str]:
+    """The lines that stay within a cap: what was written on purpose, then the quotations that tell most beside those shown."""
     written = rank([line for line in group if not line.quoted])
     while written and _shown_tokens(group, written) > cap:
         written.pop()
     quoted = [line for line in group if line.quoted]
     telling = [line for line in quoted if line.worth >= TELLING or line.standing >= STANDING]
-    quoted = telling if len(telling) >= _ENOUGH else quoted  # a short memory takes what there is
+    if len(telling) >= _ENOUGH and not all(line.layer == FURTHER for line in quoted):
+        quoted = telling  # a short memory takes what there is
     headings = {line.section for line in quoted}
     room = cap - block_tokens(written) - sum(heading_tokens(section, True) for section in headings)
     first = [line for line in quoted if is_vital_line(line)]
@@ -295,7 +325,7 @@ def _best(group: Sequence[Line], cap: int) -> set[str]:
     kept = [*written]
     for some in (first, [line for line in quoted if line.id not in ids]):
         tokens = [line.tokens for line in some]
-        known = {stem for line in kept for stem in stems(line.text)}
+        known = {stem for line in (*kept, *shown) for stem in stems(line.text)}
         kept += [some[at] for at in choose(some, tokens, room, known)]
         room = cap - block_tokens(kept)
     kept = rank(kept)
@@ -332,6 +362,13 @@ class _Meeting:
         at = self.places.pop(old.id)
         self.at[at], self.places[new.id] = new.id, at
 
+    def take_all(self, found: Sequence[Candidate], room: int) -> None:
+        """Let candidates change what memory holds; those become lines that may find a place in a room of tokens."""
+        short = {id(one) for one in shortlist(found, room)}
+        for candidate in found:
+            if id(candidate) in short or candidate.role == "user":  # whose word may change what memory holds
+                self.take(candidate, id(candidate) in short)
+
     def take(self, candidate: Candidate, worthy: bool) -> None:
         """Let a candidate change what memory holds; it becomes a line if it is worthy of one, or takes the place of one."""
         draft, line = self.draft, quotation(candidate)
@@ -355,7 +392,8 @@ class _Meeting:
         if not worthy:
             return
         asked = {(place,) for place in line.places[:-1]}
-        for question in [one for one in draft.lines.values() if one.places in asked]:  # it stands before its answer
+        # A question stands before its answer.
+        for question in [one for one in draft.lines.values() if one.places in asked] if asked else ():
             draft.remove(question.id)
             self.index.remove(self.places[question.id])
         layer = draft.layer_of(line, standing, LEAF if draft.policy.leaf_cap else LONG)

@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable
 
 from infold.errors import ConfigError
+from infold.folding.prompting import prompt_hash
 from infold.ledger.rows import Call
 from infold.models import loop
 from infold.models.clients import Answer, Ask, Client, client
@@ -154,7 +155,17 @@ class Caller:
             taken = int((time.monotonic() - started) * 1000)
             price = cost(self.model, answer) if outcome == "ok" else None
             calls.append(
-                Call(self.model.label, at, taken, answer.tokens_in, answer.tokens_out, answer.cached, price, outcome)
+                Call(
+                    self.model.label,
+                    at,
+                    taken,
+                    answer.tokens_in,
+                    answer.tokens_out,
+                    answer.cached,
+                    price,
+                    outcome,
+                    asked=prompt_hash(ask.user),
+                )
             )
         return answer
 

@@ -17,6 +17,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import IO, Any
@@ -51,11 +52,15 @@ class LocalModel:
         self, system: str, user: str, schema: dict[str, Any] | None, max_tokens: int, timeout: float
     ) -> tuple[str, int, int]:
         """The answer, tokens in and tokens out. Equal requests get equal answers. Raises a ModelError."""
+        asked = [{"role": "system", "content": system}, {"role": "user", "content": user}]
+        return self.reply(asked, schema, max_tokens, timeout)
+
+    def reply(
+        self, messages: Sequence[Mapping[str, Any]], schema: dict[str, Any] | None, max_tokens: int, timeout: float
+    ) -> tuple[str, int, int]:
+        """The same for a whole chat."""
         body: dict[str, Any] = {
-            "messages": [
-                {"role": "system", "content": _unicode(system)},
-                {"role": "user", "content": _unicode(user)},
-            ],
+            "messages": [{"role": one["role"], "content": _unicode(one["content"])} for one in messages],
             "max_tokens": max_tokens,
             "temperature": 0,
             "seed": 1,

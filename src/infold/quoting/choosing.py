@@ -22,7 +22,7 @@ _STOP = frozenset(
     "der die das und oder ist ich du er sie es wir ein eine den dem mit von zu im in auf für nicht auch le la les de des du et un une je tu il elle est en au "
     "que qui ne pas pour dans el los las y o es un una lo se no por con para os as um uma e eu não do da em".split()
 )
-_OVERHEAD = 4
+_OVERHEAD = 12
 """Tokens added to every line's count: many short lines are not better than a few whole ones."""
 _STANDING_FLOOR = 60
 """Standing of what cannot stand: words of assistants and tools still have their worth."""

@@ -22,3 +22,15 @@ def is_vital(text: str) -> bool:
     """Whether a sentence speaks of health, safety or law."""
     low = text.lower()
     return any(map(low.__contains__, _WORDS)) and _VITAL.search(low) is not None
+
+
+_HAS = re.compile(
+    r"\b(?:i['’]?m|i am|(?:my|our) [\w-]+(?:['’]s| is)|[A-Z]\w+(?:['’]s| is)) (?:\w+ ){0,2}(?:allergic|diabetic|asthmatic|c(?:o)?eliac|[\w-]* ?intolerant)\b"
+    r"|\bich bin (?:\w+ ){0,3}allergisch|\bje suis (?:\w+ ){0,2}allergique|\bsoy (?:\w+ )?al[ée]rgic|\bsou (?:\w+ )?al[ée]rgic|我对\S{1,8}过敏",
+    re.IGNORECASE,
+)
+
+
+def has_condition(text: str) -> bool:
+    """Whether a sentence says outright what somebody's health does not bear."""
+    return _HAS.search(text) is not None

@@ -26,7 +26,7 @@ from infold.quoting.features import (
 )
 from infold.quoting.fields import fields
 from infold.quoting.health import is_vital
-from infold.quoting.pasted import in_quotes, letter_from
+from infold.quoting.pasted import borrowed, in_quotes, letter_from, within
 from infold.quoting.scoring import Model, shipped
 from infold.quoting.sentences import Sentence, split
 
@@ -77,21 +77,26 @@ def read_with(model: Model, message: Message, before: Sequence[Message]) -> tupl
     if not drafted:
         return ()
     adder = Adder(model.tables, drafted[0].setting)
-    may_borrow = role == "user" and not _PLAIN.isdisjoint(text)
+    spans = borrowed(text) if role == "user" else []
+    may_borrow = role == "user" and (bool(spans) or not _PLAIN.isdisjoint(text))
     for draft in drafted:
         sums = adder.sums(draft.parts, draft.text, draft.setting)
         standing = model.standing(sums) if role == "user" else 0
-        borrowed = may_borrow and _of_others(text, draft.places[-1])
-        if borrowed:
+        others = may_borrow and _of_others(text, draft.places[-1], spans)
+        if others:
             standing = min(standing, LIKELY - 1)  # what somebody else wrote is not the user's word
         worth = model.worth(sums)
-        found.append(Candidate(draft.text, draft.places, role, name, message.created_at, worth, standing, borrowed))
+        found.append(Candidate(draft.text, draft.places, role, name, message.created_at, worth, standing, others))
     return tuple(found)
 
 
-def _of_others(text: str, place: Place) -> bool:
-    """Whether words stand in a pasted letter or between quotation marks."""
-    return place.start >= letter_from(text) or in_quotes(text, place.start, place.end)
+def _of_others(text: str, place: Place, spans: list[tuple[int, int]]) -> bool:
+    """Whether words are pasted or quoted."""
+    return (
+        place.start >= letter_from(text)
+        or in_quotes(text, place.start, place.end)
+        or within(spans, place.start, place.end)
+    )
 
 
 def drafts(message: Message, before: Sequence[Message]) -> list[Draft]:

@@ -6,13 +6,9 @@ Code, quoted mail, tables, logs, long listings and infold's own blocks are left 
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
-from collections import defaultdict
 from collections.abc import Iterator
 from functools import lru_cache
 from typing import NamedTuple
-
-from infold.marks import without_own
 
 MOST_READ = 6000
 """Characters of a message that are read, what is left out not counted."""
@@ -111,7 +107,7 @@ def _within(text: str, start: int, end: int) -> tuple[int, int] | None:
 
 def _paragraphs(text: str) -> Iterator[tuple[int, int]]:
     """Lines to read; a wrapped line and the next one are one."""
-    if "\n" not in text and len(text) <= MOST_READ and without_own(text) is text:
+    if "\n" not in text and len(text) <= MOST_READ:
         if text and not _FENCE.match(text) and not _no_prose(text[:300]):
             yield 0, len(text)
         return
@@ -141,7 +137,7 @@ def _paragraphs(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _prose(text: str) -> Iterator[tuple[int, int]]:
-    """Lines that are neither code, quotation, table, log nor ours."""
+    """Lines that are neither code, quotation, table nor log."""
     lines = _lines(text)
     kinds = [_left_out(text[start : min(end, start + 300)]) for start, end in lines]
     fenced = False
@@ -158,7 +154,7 @@ def _prose(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _lines(text: str) -> list[tuple[int, int]]:
-    """The first lines of a text, infold's own left out."""
+    """The first lines of a text."""
     found: list[tuple[int, int]] = []
     at = 0
     while at <= len(text) and len(found) < MOST_LINES * 4:
@@ -166,25 +162,7 @@ def _lines(text: str) -> list[tuple[int, int]]:
         end = len(text) if end < 0 else end
         found.append((at, min(end, at + _LONGEST_LINE)))
         at = end + 1
-    kept = without_own(text)
-    if kept is not text and kept != text.strip():
-        found = _kept_lines(text, kept.split("\n"), found)
     return found[:MOST_LINES]
-
-
-def _kept_lines(text: str, kept: list[str], lines: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Of the lines those that were kept, in order."""
-    at: dict[str, list[int]] = defaultdict(list)
-    for number, (start, end) in enumerate(lines):
-        at[text[start:end].strip()].append(number)
-    found, after = [], -1
-    for line in kept:
-        places = at.get(line[:_LONGEST_LINE].strip(), [])
-        where = bisect_left(places, after + 1)
-        if where < len(places):
-            after = places[where]
-            found.append(lines[after])
-    return found
 
 
 def _left_out(line: str) -> int:

@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 import numpy as np
 from numpy.typing import NDArray
 
+from infold.context.escaping import escape
 from infold.recall.rank import Ranked
 
 Numbers = NDArray[np.float64]
@@ -78,17 +79,12 @@ def pack(
 
 
 def measured(shown: Sequence[Shown], count: Callable[[str], int]) -> int:
-    """What `render` writes as `count` counts it, line by line: tokens do not join across the start of such a line."""
-    lines = _lines(shown)
-    return sum(count(f"{line}\n") for line in lines[:-1]) + count(lines[-1]) if lines else 0
+    """What `lines_of` writes as `count` counts it, line by line: tokens do not join across a line break."""
+    return sum(count(f"{line}\n") for line in lines_of(shown))
 
 
-def render(shown: Sequence[Shown]) -> str:
-    """What is shown as text: a line a message, under the day it was said."""
-    return "\n".join(_lines(shown))
-
-
-def _lines(shown: Sequence[Shown]) -> list[str]:
+def lines_of(shown: Sequence[Shown]) -> list[str]:
+    """What is shown: a line a message, under the day it was said."""
     lines: list[str] = []
     today: int | None = None
     for item in shown:
@@ -97,7 +93,7 @@ def _lines(shown: Sequence[Shown]) -> list[str]:
             name = _day(item.at)
             lines.append(f"{name}:" if name else "undated:")
             today = day
-        lines.append(line_of(item))
+        lines.append(written(item.seq, item.speaker, item.text, item.whole))
     return lines
 
 
@@ -204,15 +200,10 @@ def _alone(item: Ranked, texts: Mapping[int, str]) -> str:
     return written(item.seq, item.speaker, part, len(part) == len(text))
 
 
-def line_of(item: Shown) -> str:
-    """A message as it is shown."""
-    return written(item.seq, item.speaker, item.text, item.whole)
-
-
 def written(seq: int, speaker: str, text: str, whole: bool = True) -> str:
     """A line with its source: where in the chat it was said, and by whom."""
-    text = text if whole else f"… {text.strip()} …"
-    return f"#{seq} {speaker}: {text}" if speaker else f"#{seq} {text}"
+    text = escape(text if whole else f"… {text.strip()} …")
+    return f"> #{seq} {escape(speaker)}: {text}" if speaker else f"> #{seq} {text}"
 
 
 def _day(at: int) -> str:

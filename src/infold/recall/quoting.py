@@ -5,9 +5,8 @@ from __future__ import annotations
 import functools
 from collections.abc import Container, Mapping, Sequence
 
-from infold.context import Quotation
-from infold.marks import RECALL_END, RECALL_HEADER
-from infold.recall.pack import Shown, line_of, measured, pack, render, written
+from infold.context.view import Quotation
+from infold.recall.pack import Shown, lines_of, measured, pack, written
 from infold.recall.passages import WHOLE
 from infold.recall.query import Query
 from infold.recall.rank import Ranked
@@ -17,29 +16,13 @@ from infold.tokens import count_cached
 
 _FAR = 7.0  # what is a thousand times less likely than the best is not worth its tokens
 _LIKELY = 4.5  # nearly all questions about a chat find better; half of those about other things do not
-_SOURCE = 1  # tokens of a line's source beyond what scaffolding takes in a message
-_END = f"\n{RECALL_END}"
+_SOURCE = 2  # tokens of a line's source beyond what scaffolding takes in a message
 
 
 def count_line(said: Said) -> None:
     """Have the tokens of a message's line at hand, unless it is so long that only parts of it will be quoted."""
     if 0 < len(said.text) <= WHOLE:
         count_cached(f"{written(said.seq, said.speaker, said.text)}\n")
-
-
-def _framed(shown: Sequence[Shown]) -> str:
-    """Quotations with their heading; and an end, where somebody's lines could not be told from what comes after."""
-    return f"{RECALL_HEADER}\n{render(shown)}{_END if _several(shown) else ''}"
-
-
-def _tokens(shown: Sequence[Shown]) -> int:
-    """Tokens of `_framed`."""
-    end = count_cached(f"{line_of(shown[-1])}{_END}") - count_cached(line_of(shown[-1])) if _several(shown) else 0
-    return count_cached(f"{RECALL_HEADER}\n") + measured(shown, count_cached) + end
-
-
-def _several(shown: Sequence[Shown]) -> bool:
-    return any("\n" in one.text for one in shown)
 
 
 class Quoted:
@@ -50,11 +33,7 @@ class Quoted:
     ) -> None:
         self._ranked = ranked
         self._tokens = tokens
-        # A line of somebody's that looks like the end of the quotations must not end them.
-        self._texts = {
-            seq: text.replace(RECALL_END, f"({RECALL_END[1:-1]})") if RECALL_END in text else text
-            for seq, text in texts.items()
-        }
+        self._texts = texts
         self._query = query
 
     @property
@@ -62,11 +41,11 @@ class Quoted:
         """Whether the best of them is probably what is asked for."""
         return bool(self._ranked) and self._ranked[0].score >= _LIKELY
 
-    def pack(self, room: int, visible: Container[int], sure: bool = False) -> tuple[str, int, list[Quotation]]:
-        """As much as fits so many tokens, as text, its tokens, and piece by piece; nothing that is visible anyway. With
-        `sure`, nothing that is far behind the best."""
+    def pack(self, room: int, visible: Container[int], sure: bool = False) -> tuple[list[str], int, list[Quotation]]:
+        """As much as fits so many tokens: as lines of a block, their tokens, and piece by piece; nothing that is visible
+        anyway. With `sure`, nothing that is far behind the best."""
         shown, tokens = self._shown(room, visible, sure)
-        return (_framed(shown), tokens, [self._quotation(one) for one in shown]) if shown else ("", 0, [])
+        return lines_of(shown), tokens, [self._quotation(one) for one in shown]
 
     def tokens(self, room: int, sure: bool = False) -> int:
         """What `pack` would take if nothing else were visible, about."""
@@ -83,11 +62,8 @@ class Quoted:
 
     def _shown(self, room: int, visible: Container[int], sure: bool) -> tuple[list[Shown], int]:
         ranked = [one for one in self._near(sure) if one.seq not in visible]
-        shown = pack(ranked, self._texts, room - count_cached(f"{RECALL_HEADER}\n"), count_cached, self._size)
-        while shown and (tokens := _tokens(shown)) > room:
-            worst = min(shown, key=lambda one: (one.score, -one.seq))
-            shown = [one for one in shown if one is not worst]
-        return (shown, tokens) if shown else ([], 0)
+        shown = pack(ranked, self._texts, room, count_cached, self._size)
+        return shown, measured(shown, count_cached)
 
     def _size(self, one: Ranked) -> int:
         """Tokens of a line, about: of a whole message they are known."""

@@ -62,6 +62,12 @@ def one_of(*names: str) -> Kind:
     return Kind(f"one of {', '.join(names)}", check)
 
 
+def _yes_or_no(value: Any) -> str:
+    if type(value) is not bool:
+        raise ValueError
+    return "yes" if value else "no"
+
+
 def optional(kind: Kind) -> Kind:
     """A value that may also be left out."""
     return Kind(kind.wanted, lambda value: None if value is None else kind.check(value), kind.parse)
@@ -151,6 +157,7 @@ def _is_address(text: str) -> bool:
     return True
 
 
+YES_OR_NO = Kind("true or false", _yes_or_no)
 TEXT = Kind("a text on one line", _text)
 HOST = Kind("a host name or an address, without scheme and port", _host)
 DATABASE = Kind("a database such as sqlite:///infold.db or postgresql://user:password@host/name", _database)

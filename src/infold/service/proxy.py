@@ -262,10 +262,10 @@ class Proxy:
             if fits and place.whole and not (state.row.cursor or state.row.user or state.pins):
                 return place, None
         try:
-            context = place.chat.context(max_tokens=budget, tools=tools, reserve_output=reserved, upto=place.seq)
+            context = place.chat.build(None, None, reserved, within=budget, tools=tools, upto=place.seq)
         except MovedOnError:  # sent once more, and folded since
             place = apart(place, caller)
-            context = place.chat.context(max_tokens=budget, tools=tools, reserve_output=reserved)
+            context = place.chat.build(None, None, reserved, within=budget, tools=tools)
         shown = context.shown()
         same = zip(shown, asked.messages, strict=False)
         if len(shown) == len(asked.messages) and all(identity(ours) == identity(theirs) for ours, theirs in same):

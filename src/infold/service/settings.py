@@ -13,7 +13,8 @@ from typing import Any
 
 from infold.errors import ConfigError, masked
 from infold.models.spec import HOSTED_PROMPT
-from infold.presets import ENVIRONMENT, FROM_FILE, PRESETS, variable, whole_number
+from infold.policy import MEMORY_ROLES
+from infold.presets import ENVIRONMENT, FROM_FILE, PRESETS, memory_role, merges, variable, whole_number
 from infold.retention import MOST_DAYS
 from infold.service import kinds
 from infold.service.kinds import Kind, number, one_of, optional, whole
@@ -265,15 +266,27 @@ class Shown:
 
 MEMORY_TABLE: dict[str, str] = {
     **dict.fromkeys(ENVIRONMENT, ""),
+    "INFOLD_MEMORY_ROLE": "role of memory in contexts whose chat and caller name none: `user` or `system`",
+    "INFOLD_MERGE": "whether a chain's two system messages are one: `yes` or `no`; in the file `true` or `false`",
     "PROMPT_ID_SUMMARY_GLOBAL": "id of a hosted prompt that summarizes (preset `chunked`)",
     "PROMPT_VERSION_SUMMARY_GLOBAL": "its version; without one it is not used",
     "MEMORY_SUMMARIZER_MODEL": "the same as `model`",
     "TRANSCRIPT_RETENTION_DAYS": "the same as `retention_days`",
 }
-"""The names of the [memory] table, in upper case, and what those mean that are no fields of a preset."""
+"""The environment's names of what the [memory] table sets, and what those mean that are no fields of a preset."""
 
 _SAME = {"MEMORY_SUMMARIZER_MODEL": "model", "TRANSCRIPT_RETENTION_DAYS": "retention_days"}
-_TEXTS = ("PROMPT_ID_SUMMARY_GLOBAL", "PROMPT_VERSION_SUMMARY_GLOBAL")
+_KINDS = {
+    "PROMPT_ID_SUMMARY_GLOBAL": kinds.TEXT,
+    "PROMPT_VERSION_SUMMARY_GLOBAL": kinds.TEXT,
+    "INFOLD_MEMORY_ROLE": one_of(*MEMORY_ROLES),
+    "INFOLD_MERGE": kinds.YES_OR_NO,
+}
+
+
+def name_in_file(variable: str) -> str:
+    """What an environment variable is called in the [memory] table."""
+    return variable.lower().removeprefix("infold_")
 
 
 def knobs(file: Path | None) -> list[Shown]:
@@ -284,12 +297,16 @@ def knobs(file: Path | None) -> list[Shown]:
         if name in ENVIRONMENT:
             preset, attribute = ENVIRONMENT[name]
             value = whole_number(name) or getattr(PRESETS[preset], attribute)
+        elif name == "INFOLD_MEMORY_ROLE":
+            value = memory_role()
+        elif name == "INFOLD_MERGE":
+            value = "yes" if merges() else "no"
         else:
             value = variable(name) or (HOSTED_PROMPT if name == "PROMPT_ID_SUMMARY_GLOBAL" else None)
         origin = f"file {file}" if name in FROM_FILE else "default"
         if os.environ.get(name, "").strip():
             origin = f"environment {name}"
-        rows.append(Shown(f"memory.{name.lower()}", (name,), value, origin))
+        rows.append(Shown(f"memory.{name_in_file(name)}", (name,), value, origin))
     return rows
 
 
@@ -340,7 +357,7 @@ def _read(path: Path) -> tuple[dict[str, Any], dict[str, str]]:
     if not isinstance(table, dict):
         raise ConfigError(f"memory in {path} must be a table, [memory], not {table!r}")
     names = [known.name for known in _known()]
-    in_memory = [name.lower() for name in MEMORY_TABLE]
+    in_memory = {name_in_file(name): name for name in MEMORY_TABLE}
     for key in content:
         if key not in names:
             known = [*names, *(f"[memory] {name}" for name in in_memory)]
@@ -350,13 +367,13 @@ def _read(path: Path) -> tuple[dict[str, Any], dict[str, str]]:
     for key, value in table.items():
         if key not in in_memory:
             raise ConfigError(f"unknown setting {key!r} under [memory] in {path}{_nearest(key, in_memory)}")
-        name = key.upper()
+        name = in_memory[key]
         if name in _SAME:
             if _SAME[name] in content:
                 raise ConfigError(f"{path} has both {_SAME[name]} and [memory] {key}, which are the same; keep one")
             content[_SAME[name]] = value
             continue
-        kind = kinds.TEXT if name in _TEXTS else whole(1)
+        kind = _KINDS.get(name) or whole(1)
         try:
             memory[name] = str(kind.check(value))
         except ValueError:

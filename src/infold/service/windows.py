@@ -6,12 +6,13 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from infold.arguments import RESERVE, RESERVE_SHARE
 from infold.errors import InfoldError
 from infold.ledger import prefixes, store
 from infold.memory import CONTEXT_WINDOW
 from infold.models import prices
 from infold.models.spec import Model
-from infold.service.wire import OWN, STANDING_SHARE
+from infold.service.wire import OPERATOR_SHARE, OWN
 from infold.tokens import count_cached, tools_tokens
 
 if TYPE_CHECKING:
@@ -21,9 +22,7 @@ if TYPE_CHECKING:
     from infold.state import State
 
 _FEWEST = 256  # tokens that a context always gets, however much a client wants for the reply
-_MOST, _MOST_CLAUDE = 0.95, 0.75
-"""Of a window, what a turn that is large itself may fill. Claude's own tokens are smaller than those that are counted here."""
-_BESIDE = 4  # part of the usual budget that memory keeps beside such a turn
+_OF_CLAUDE = 0.75  # of a window
 
 
 class Room(NamedTuple):
@@ -69,26 +68,19 @@ def room(state: State, asked: Asked, given: int | None) -> Room:
     """The room of a request to a chat; `given` is the window that the service was told."""
     policy, model = state.policy, window_of(asked.model)
     window = min(state.context_window, model or state.context_window)
-    budget = min(policy.budget or int(policy.budget_share * window), window)
+    # Claude's own tokens are smaller than those that are counted here.
+    most = int(_OF_CLAUDE * window) if (asked.model or "").startswith("claude") else window
+    budget = min(policy.budget or most, most)
     own = model or given or (state.context_window if state.context_window != CONTEXT_WINDOW else None)
     # Of a window that is only guessed, or less than the model's, what a client would take for the reply says nothing.
     known = own is not None and window >= own
-    reserved = asked.reserve_output if known else min(asked.reserve_output, budget // 2)
+    wanted = asked.reserve_output or (0 if policy.budget else min(RESERVE, window * RESERVE_SHARE // 100))
+    reserved = wanted if known else min(wanted, budget // 2)
     later = {message.text for message in asked.messages if message.role in OWN}
-    reserved += count_cached(asked.system or "") + min(sum(map(count_cached, later)), budget // STANDING_SHARE)
+    reserved += count_cached(asked.system or "") + min(sum(map(count_cached, later)), budget // OPERATOR_SHARE)
     tokens = tools_tokens(asked.tools)
-    if known and not policy.budget:  # what is asked for now is not cut as long as the window has room for it
-        most = int((_MOST_CLAUDE if (asked.model or "").startswith("claude") else _MOST) * window)
-        budget = max(budget, min(most, _open_turn(state) + reserved + tokens + budget // _BESIDE))
     fits = state.unfolded_tokens + reserved + tokens < budget
     most = max(0, budget - _FEWEST if known else budget // 2)
     if reserved + tokens > most:  # the provider decides whether that fits; a part is left for the chat
         return Room(budget, most, None, fits)
     return Room(budget, reserved, list(asked.tools) or None, fits)
-
-
-def _open_turn(state: State) -> int:
-    """Tokens of what the model is to answer: from the last words of the user on."""
-    messages = state.messages
-    first = next((at for at in range(len(messages) - 1, -1, -1) if messages[at].role == "user"), len(messages))
-    return sum(message.tokens for message in messages[first:])

@@ -145,6 +145,9 @@ class MemoryState(BaseModel):
     facts: list[Line]
     long: list[Line]
     leaves: list[Line]
+    further: list[Line] = Field(
+        description="Quotations that no summary holds; contexts show them where they have room."
+    )
     cursor: int = Field(description="Everything up to this position is folded.")
     last_summarized_message_id: str | None
     recent_messages: list[StoredMessage]
@@ -213,6 +216,7 @@ class Pin(BaseModel):
     id: str
     text: str = Field(examples=["Ann is allergic to nuts."])
     tokens: int
+    by: str = Field(description="user or operator", examples=["user"])
 
 
 class Rewound(BaseModel):

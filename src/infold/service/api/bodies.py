@@ -70,9 +70,20 @@ class ContextWanted(_Body):
     )
     max_tokens: Annotated[int, Field(ge=1, le=100_000_000)] | None = Field(None, examples=[2000])
     tools: list[dict[str, Any]] | None = Field(None, description="Tool definitions that will be sent along.")
-    reserve_output: Annotated[int, Field(ge=0, le=100_000_000)] = 0
+    reserve_output: Annotated[int, Field(ge=0, le=100_000_000)] | None = Field(
+        None,
+        description="Tokens to leave for the reply; without a budget and this, 1,000 or 15 % of the window, what is less.",
+    )
     sources: list[Text] | None = Field(None, description="Retrieved texts, best first.")
     format: Format = "chat"
+    memory_role: Literal["user", "system"] | None = Field(
+        None, description="Role that memory has in the request: quoted data of the user's, or behind the system prompt."
+    )
+    merge: bool | None = Field(None, description="Whether the two system messages of the preset chain are one.")
+    cache: bool = Field(False, description="Whether an Anthropic request carries breakpoints for the prompt cache.")
+    tool_text: bool = Field(
+        False, description="Whether calls and results of chat messages are text, for templates without tools."
+    )
 
 
 class EntityGiven(_Body):
@@ -90,6 +101,7 @@ class NewPin(_Body):
     """A text to keep in memory, verbatim."""
 
     text: Annotated[Text, Field(min_length=1)] = Field(examples=["Ann is allergic to nuts."])
+    by: Literal["user", "operator"] = Field("user", description="Whose word it is; an operator's needs an admin key.")
 
 
 class Rewind(_Body):

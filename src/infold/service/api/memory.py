@@ -29,6 +29,7 @@ from infold.service.api.common import (
     router,
     tagged,
 )
+from infold.service.core import Desk
 from infold.service.problems import Problem
 
 routes = router("memory")
@@ -67,8 +68,10 @@ async def chat_context(chat_id: ChatId, body: bodies.ContextWanted, desk: Reads)
             tools=body.tools,
             reserve_output=body.reserve_output,
             sources=body.sources,
+            memory_role=body.memory_role,
+            merge=body.merge,
         )
-        return shown.context(made, body.format)
+        return shown.context(made, body.format, cache=body.cache, tool_text=body.tool_text)
 
     return answer(await desk.with_chat(chat_id, work))
 
@@ -108,10 +111,12 @@ async def list_pins(chat_id: ChatId, desk: Reads) -> Response:
 
 @routes.post("/v1/chats/{chat_id:id}/pins", status_code=201, response_model=answers.Pin)
 async def pin(chat_id: ChatId, body: bodies.NewPin, desk: Writes) -> Response:
-    """Keep a text in memory, verbatim, whatever is folded."""
+    """Keep a text verbatim, whatever is folded: as a standing wish of the user, or of the operator, who needs an admin key."""
+    if body.by == "operator":
+        _check_operator(desk)
 
     def work(chat: Chat) -> dict[str, Any]:
-        id = chat.pin(body.text)
+        id = chat.pin(body.text, by=body.by)
         return next(shown.pin(one) for one in chat.memory.pins if one.id == id)
 
     return answer(await desk.with_chat(chat_id, work), 201)
@@ -119,11 +124,23 @@ async def pin(chat_id: ChatId, body: bodies.NewPin, desk: Writes) -> Response:
 
 @routes.delete("/v1/chats/{chat_id:id}/pins/{pin_id:id}", status_code=204, response_class=Response)
 async def unpin(chat_id: ChatId, pin_id: str, desk: Writes) -> Response:
-    """Let a pin go."""
+    """Let a pin go; an operator's needs an admin key."""
     if "\0" in pin_id:
         raise Problem(404, "not_found", "no pin has such an id")
-    await desk.with_chat(chat_id, lambda chat: chat.unpin(pin_id))
+
+    def work(chat: Chat) -> None:
+        if any(one.id == pin_id and one.said_by == "operator" for one in chat.memory.pins):
+            _check_operator(desk)
+        chat.unpin(pin_id)
+
+    await desk.with_chat(chat_id, work)
     return no_content()
+
+
+def _check_operator(desk: Desk) -> None:
+    """Refuse who may not speak for the operator."""
+    if not desk.principal.may("admin"):
+        raise Problem(403, "forbidden", f"this key may {desk.principal.role}; admin is needed for the operator's pins")
 
 
 @routes.post("/v1/chats/{chat_id:id}/rewind", response_model=answers.Rewound)

@@ -6,7 +6,7 @@ import json
 from dataclasses import asdict
 from typing import Any
 
-from infold.context import Context
+from infold.context.view import Context
 from infold.entities import Entity
 from infold.ledger.rows import ChatRow, Event
 from infold.lines.line import Line
@@ -50,6 +50,7 @@ def memory(state: MemoryState) -> dict[str, Any]:
         "facts": [line(one) for one in state.facts],
         "long": [line(one) for one in state.long],
         "leaves": [line(one) for one in state.leaves],
+        "further": [line(one) for one in state.further],
         "cursor": state.cursor,
         "last_summarized_message_id": state.last_summarized_message_id,
         "recent_messages": [message(one) for one in state.recent_messages],
@@ -57,7 +58,7 @@ def memory(state: MemoryState) -> dict[str, Any]:
 
 
 def pin(one: Line) -> dict[str, Any]:
-    return {"id": one.id, "text": one.text, "tokens": one.tokens}
+    return {"id": one.id, "text": one.text, "tokens": one.tokens, "by": one.said_by}
 
 
 def entity(one: Entity) -> dict[str, Any]:
@@ -68,9 +69,11 @@ def event(id: str, one: Event) -> dict[str, Any]:
     return {"id": id, "type": one.type, "created_at": one.created_at, "chat": one.chat, "data": one.data}
 
 
-def context(made: Context, format: str) -> dict[str, Any]:
+def context(made: Context, format: str, *, cache: bool, tool_text: bool) -> dict[str, Any]:
     """A context in one of the formats: `messages` as its API takes them, `system` beside them, or `text`."""
-    given: Any = made.messages if format == "chat" else made.to(format)
+    given: Any = (
+        made.messages if format == "chat" and not tool_text else made.to(format, cache=cache, tool_text=tool_text)
+    )
     system = text = None
     if format == "text":
         given, text = [], given

@@ -7,14 +7,14 @@ from infold.service.wire.base import Api, Asked, Reply, Streamed, read_part
 from infold.service.wire.chat import ChatApi
 from infold.service.wire.identity import OWN, START, identity, prefixes, reasoning, silent, spoken
 from infold.service.wire.responses import ResponsesApi
-from infold.service.wire.tail import STANDING_SHARE
+from infold.service.wire.tail import OPERATOR_SHARE
 
 APIS: Mapping[str, Api] = {api.name: api for api in (ChatApi(), ResponsesApi(), AnthropicApi())}
 
 __all__ = [
     "APIS",
+    "OPERATOR_SHARE",
     "OWN",
-    "STANDING_SHARE",
     "START",
     "Api",
     "Asked",

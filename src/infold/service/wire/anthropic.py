@@ -6,7 +6,8 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from infold.context import Context
+from infold import formats
+from infold.context.view import Context
 from infold.errors import MessageError
 from infold.service.wire.base import (
     Asked,
@@ -45,10 +46,10 @@ class AnthropicApi:
         )
 
     def write(self, body: Mapping[str, Any], context: Context) -> Wire:
-        built = context.to("anthropic")
-        messages = with_own_end(built["messages"], listed(body, "messages"))
-        if memory := built.get("system"):
-            return {**body, "system": [*_system(body), *memory], "messages": messages}
+        built = formats.to_anthropic(context.shown(), join=False)
+        messages = formats.joined_anthropic(with_own_end(built["messages"], listed(body, "messages")))
+        if more := built.get("system"):
+            return {**body, "system": [*_system(body), *more], "messages": messages}
         return {**body, "messages": messages}
 
     def replies(self, body: bytes, status: int, content_type: str) -> Reply | None:

@@ -12,7 +12,7 @@ from io import StringIO
 from typing import Any, Protocol, cast
 
 from infold import formats
-from infold.context import Context
+from infold.context.view import Context
 from infold.errors import MessageError
 from infold.messages import Message
 from infold.service.wire.identity import OWN

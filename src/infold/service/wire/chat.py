@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from infold import formats
-from infold.context import Context
+from infold.context.view import Context
 from infold.service.wire.base import (
     Asked,
     Reply,
@@ -26,7 +26,7 @@ from infold.service.wire.base import (
     whole,
 )
 from infold.service.wire.naming import named, unnamed
-from infold.service.wire.tail import as_developer, shown, standing, with_own_end
+from infold.service.wire.tail import instructions, split, spoken, with_own_end
 
 # What of a reply is kept beside its content. Some servers refuse other things that they themselves wrote, such as
 # reasoning; a client that needs them sends them itself.
@@ -56,10 +56,11 @@ class ChatApi:
     def write(self, body: Mapping[str, Any], context: Context) -> Wire:
         given = listed(body, "messages")
         at = own_messages(given)
-        own, chat = given[:at], given[at:]
-        built = formats.to_chat(shown(context, own)) if as_developer(own) else context.messages
-        own = [*own, *standing(chat, built, context.budget)]
-        return {**body, "messages": [*own, *map(unnamed, with_own_end(built, named(chat), chat))]}
+        own, (chat, midst) = given[:at], spoken(given[at:])
+        system, tagged, rest = split(context)
+        built = with_own_end(formats.to_chat(rest), named(chat), chat)
+        first = instructions(own, midst, system, tagged, context.budget)
+        return {**body, "messages": [*first, *map(unnamed, formats.joined_chat(built))]}
 
     def replies(self, body: bytes, status: int, content_type: str) -> Reply | None:
         answer = loaded(body, status, content_type)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from infold import formats
-from infold.context import Context
+from infold.context.view import Context
 from infold.errors import MessageError
 from infold.messages import CUT
 from infold.service.wire.base import (
@@ -25,7 +25,7 @@ from infold.service.wire.base import (
     tools_of,
     whole,
 )
-from infold.service.wire.tail import shown, standing, with_own_end
+from infold.service.wire.tail import instructions, split, spoken, with_own_end
 
 _ENDED = ("completed", "incomplete")  # incomplete: the model was stopped, and all it said is there
 
@@ -52,12 +52,14 @@ class ResponsesApi:
 
     def write(self, body: Mapping[str, Any], context: Context) -> Wire:
         given = _input(body)
-        own = given[: own_messages(given)]
-        built = formats.to_responses(shown(context, own))
+        at = own_messages(given)
+        own, (chat, midst) = given[:at], spoken(given[at:])
+        system, tagged, rest = split(context)
+        built = formats.to_responses(rest)
         if body.get("store") is False:  # the upstream does not know reasoning that it cannot read here
             built = [item for item in built if item.get("type") != "reasoning" or item.get("encrypted_content")]
-        rest = given[len(own) :]
-        return {**body, "input": [*own, *standing(rest, built, context.budget), *with_own_end(built, rest)]}
+        first = instructions(own, midst, system, tagged, context.budget)
+        return {**body, "input": [*first, *formats.joined_responses(with_own_end(built, chat))]}
 
     def replies(self, body: bytes, status: int, content_type: str) -> Reply | None:
         answer = loaded(body, status, content_type)

@@ -3,49 +3,62 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from typing import Any
 
-from infold.context import Context
+from infold.context.layout import is_tagged
+from infold.context.view import Context
 from infold.errors import MessageError
+from infold.formats import without_breakpoints
 from infold.messages import Message
 from infold.service.wire.base import Wire, parsed
 from infold.service.wire.identity import OWN, identity, says_nothing
 from infold.tokens import counted
 
-STANDING_SHARE = 4
+OPERATOR_SHARE = 4
 """Part of a context's budget that instructions in the midst of a chat may take beside it."""
-_CACHE = "cache_control"
 
 
-def as_developer(own: Sequence[Any]) -> bool:
-    """Whether what infold says itself takes the role that the client's own instructions have: some models take one only."""
-    return bool(own) and all(value["role"] == "developer" for value in own)
-
-
-def shown(context: Context, own: Sequence[Any]) -> list[Message]:
-    """The messages of a context, in the roles that the client uses."""
+def split(context: Context) -> tuple[str, list[Message], list[Message]]:
+    """What a context says for the operator, a chain's tagged message, and the rest."""
     found = context.shown()
-    if not as_developer(own):
-        return found
-    return [replace(m, role="developer") if m.role == "system" and not m.seq else m for m in found]
+    first = 0
+    while first < len(found) and found[first].role in OWN:
+        first += 1
+    system = [m for m in found[:first] if not is_tagged(m)]
+    return "\n\n".join(m.text for m in system), [m for m in found[:first] if is_tagged(m)], found[first:]
 
 
-def standing(given: Sequence[Any], built: Sequence[Wire], budget: int) -> list[Any]:
-    """What a client has told the model in the midst of its chat, where the context does not show it any more: it holds on. The
-    newest, if that is very much."""
-    shown = {said for value in built if value.get("role") in OWN for said in _says([value])}
-    room = budget // STANDING_SHARE
-    found: list[Any] = []
-    for value in reversed(given):
-        said = _says([value]) if isinstance(value, dict) and value.get("role") in OWN else []
-        if said and shown.isdisjoint(said):
-            room -= sum(message.tokens for message in counted(parsed([value])))
+def instructions(
+    own: Sequence[Any], midst: Sequence[Any], system: str, tagged: Sequence[Message], budget: int
+) -> list[Any]:
+    """The client's own instructions and those in the midst of its chat, with those that the chat remembers, as one message: the
+    newest, if that is very much. Then a chain's tagged message, in the same role: providers want no two of them."""
+    texts = [message.text for message in parsed(own)]
+    remembered = [system] if system else []
+    room = budget // OPERATOR_SHARE
+    later: list[str] = []
+    for message in reversed(counted(parsed(midst))):
+        if message.text and not any(message.text in known for known in (*texts, *remembered, *later)):
+            room -= message.tokens
             if room < 0:
                 break
-            found.append(value)
-            shown.update(said)
-    return found[::-1]
+            later.append(message.text)
+    more = [*remembered, *reversed(later)]
+    said = own or midst
+    role = "developer" if said and all(value["role"] == "developer" for value in said) else "system"
+    behind = [{"role": role, "content": message.text} for message in tagged]
+    if len(own) <= 1 and not more:
+        return [*own, *behind]
+    return [{"role": role, "content": "\n\n".join(text for text in (*texts, *more) if text)}, *behind]
+
+
+def spoken(values: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+    """The messages of a client's chat, and its instructions in their midst."""
+
+    def own(value: Any) -> bool:
+        return isinstance(value, dict) and value.get("role") in OWN
+
+    return [value for value in values if not own(value)], [value for value in values if own(value)]
 
 
 def with_own_end(built: Sequence[Wire], given: Sequence[Any], words: Sequence[Any] = ()) -> list[Wire]:
@@ -62,7 +75,7 @@ def with_own_end(built: Sequence[Wire], given: Sequence[Any], words: Sequence[An
             if not said or said != _says(given[their:theirs]):
                 break
         ours, theirs = our, their
-    return [*map(_uncached, built[:ours]), *(words or given)[theirs:]]
+    return [*map(without_breakpoints, built[:ours]), *(words or given)[theirs:]]
 
 
 def _starts(values: Sequence[Any]) -> Iterator[int]:
@@ -81,13 +94,3 @@ def _says(group: Sequence[Wire]) -> list[bytes]:
         return [identity(message) for message in parsed(group) if not says_nothing(message)]
     except MessageError:
         return []
-
-
-def _uncached(value: Any) -> Any:
-    """A message or part without marks for the cache."""
-    if not isinstance(value, dict):
-        return value
-    found = {key: inner for key, inner in value.items() if key != _CACHE}
-    if isinstance(found.get("content"), list):  # of a message, or of a tool result in it
-        found["content"] = [_uncached(part) for part in found["content"]]
-    return found
