@@ -30,6 +30,7 @@ from infold.failpoints import reach
 from infold.folder import fold_instantly
 from infold.folding.prompting import may_be_prompt, prompt_hash, without_instructions
 from infold.forgetting import Receipt, forget_copies, forget_messages
+from infold.knowledge.noting import catch_up
 from infold.ledger import journal, store
 from infold.ledger.calls import all_calls, was_asked
 from infold.ledger.derived import BLOCK
@@ -37,7 +38,6 @@ from infold.ledger.query import Connection
 from infold.ledger.rows import Event
 from infold.marks import GONE, REMOVED, UNREADABLE
 from infold.messages import Message
-from infold.noting import catch_up
 from infold.policy import Policy
 from infold.quiet import quiet
 from infold.records import SummaryRecord

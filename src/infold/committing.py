@@ -9,13 +9,13 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from infold.failpoints import reach
+from infold.knowledge.noting import rewound
 from infold.ledger import derived, fold_rows, journal, store
 from infold.ledger.query import Connection
 from infold.ledger.rows import Event, FoldRow
 from infold.lines.line import FURTHER, MOST, Line, total_tokens
 from infold.lines.merging import Change
 from infold.messages import canonical_json
-from infold.noting import rewound
 from infold.state import State, folded, load, marks_from, marks_json, note_marks
 from infold.triggers import Marks
 from infold.writing import Written

@@ -10,6 +10,7 @@ from typing import Any
 
 from infold.committing import EXTRACTIVE, SUMMARIZER, Clockwork, LostRaceError, commit, noted
 from infold.context.parts import memory_tokens
+from infold.knowledge.noting import candidates, catch_up, note_written
 from infold.layers import difference, in_old_words, is_kept, nominal, own_summary, without_outdated
 from infold.ledger import archive, derived, fold_rows, stated, store
 from infold.ledger import calls as store_calls
@@ -18,7 +19,6 @@ from infold.ledger.query import Connection
 from infold.ledger.rows import Event
 from infold.lines.line import LEAF, Line
 from infold.lines.merging import Change, fold_quotations, fold_text, rebuild, roll_up
-from infold.noting import candidates, catch_up, note_written
 from infold.policy import Policy
 from infold.quoting.reading import REACH
 from infold.state import State

@@ -12,11 +12,11 @@ from infold.errors import MessageError, NotFoundError
 from infold.failpoints import reach
 from infold.folding.evidence import forget_evidence
 from infold.folding.gate import forget_bases
+from infold.knowledge.noting import renote, repair
 from infold.ledger import derived, erasure, fold_rows, journal, prefixes, stated, store
 from infold.ledger.query import Connection
 from infold.ledger.rows import ChatRow, Event
 from infold.messages import Message
-from infold.noting import renote, repair
 from infold.once import Forgetful
 from infold.quiet import quiet
 from infold.redaction import all_text, quotes, redacted, trace, without_quotations

@@ -81,7 +81,7 @@ class Memory:
     ) -> None:
         from infold.committing import Clockwork
         from infold.embedders import chosen
-        from infold.knowledge import Knowledge
+        from infold.knowledge.known import Knowledge
         from infold.ledger.database import Database
         from infold.models.spec import models
         from infold.recaller import Recaller
@@ -331,7 +331,7 @@ class Memory:
 
     def repaired(self, damaged: Sequence[Damaged]) -> bool:
         """Make damaged facts and mentions anew from their messages; False where there are none, or nothing may be written."""
-        from infold.noting import repair
+        from infold.knowledge.noting import repair
 
         if not damaged or self.database.read_only:
             return False

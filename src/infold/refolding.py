@@ -8,6 +8,7 @@ from typing import Any
 
 from infold.committing import EXTRACTIVE, GENESIS, Clockwork, fold_hash, noted, sources_hash
 from infold.folder import duplicate, rolled_up
+from infold.knowledge.noting import candidates, note_stated
 from infold.layers import own_summary
 from infold.ledger import fold_rows, stated, store
 from infold.ledger.query import Connection
@@ -15,7 +16,6 @@ from infold.ledger.rows import FoldRow
 from infold.lines.line import total_tokens
 from infold.lines.merging import Change, fold_quotations
 from infold.messages import Message, canonical_json
-from infold.noting import candidates, note_stated
 from infold.state import State
 
 

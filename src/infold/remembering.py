@@ -14,7 +14,7 @@ from infold.entities import Entity
 from infold.errors import EmbedderError
 from infold.finding import find, put_entity, take_entity
 from infold.handle import Handle
-from infold.knowledge import beside
+from infold.knowledge.known import beside
 from infold.lines.facts import Facts
 from infold.rarity import has_words
 from infold.recall.hits import KINDS, Hit

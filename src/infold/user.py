@@ -14,7 +14,7 @@ from infold.recall.hits import KINDS, Hit
 
 if TYPE_CHECKING:
     from infold.following import Followed
-    from infold.knowledge import Known
+    from infold.knowledge.known import Known
     from infold.ledger.query import Connection
     from infold.memory import Memory
 

@@ -1,0 +1,1 @@
+"""What is known of chats and users: facts and entities."""
