@@ -93,7 +93,7 @@ def test_F9_a_reply_may_be_larger_than_a_window_that_is_guessed(proxied: Proxied
 
 
 def test_C6_nobody_waits_while_a_long_history_is_folded(tmp_path: Path) -> None:
-    with start_proxied(tmp_path, context_window=4000, memory_timeout=2) as proxied:
+    with start_proxied(tmp_path, context_window=4000, memory_timeout=30) as proxied:
         long: list[Wire] = []
         for number in range(1000):
             long.append(
