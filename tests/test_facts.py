@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from infold import Chat, Line, Memory, preset
-from infold.lines.facts import resolve
+from infold.knowledge.facts import resolve
 from infold.lines.kinds import KINDS
 from infold.lines.line import STATUSES
 from tests import rawsql

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from infold.drifting import Drift
     from infold.entities import Entity
     from infold.forgetting import Receipt
+    from infold.knowledge.facts import Facts
     from infold.ledger.rows import Event
-    from infold.lines.facts import Facts
     from infold.lines.line import Line
     from infold.messages import Message
     from infold.models.spec import Model

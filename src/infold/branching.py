@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from infold.chat import Chat
 from infold.committing import rewind
 from infold.errors import DuplicateIdError, NotFoundError
+from infold.knowledge.noting import return_to
 from infold.ledger import journal, prefixes, store
 from infold.ledger.rows import Event
 from infold.state import load
@@ -36,6 +37,9 @@ def branch(
         assert state is not None, "it was written in this transaction"
         if seq < source.last_seq:
             rewind(connection, state, seq)
+        row = store.chat_by_key(connection, key)
+        assert row is not None
+        return_to(connection, row)
         event = Event("branched", now, {"from": chat, "at": seq}, id)
         journal.insert_event(connection, key, event)
         if beside is not None:

@@ -30,7 +30,7 @@ from infold.failpoints import reach
 from infold.folder import fold_instantly
 from infold.folding.prompting import may_be_prompt, prompt_hash, without_instructions
 from infold.forgetting import Receipt, forget_copies, forget_messages
-from infold.knowledge.noting import catch_up
+from infold.knowledge.noting import catch_up, note, return_to
 from infold.ledger import journal, store
 from infold.ledger.calls import all_calls, was_asked
 from infold.ledger.derived import BLOCK
@@ -40,6 +40,7 @@ from infold.marks import GONE, REMOVED, UNREADABLE
 from infold.messages import Message
 from infold.policy import Policy
 from infold.quiet import quiet
+from infold.quoting.reading import REACH
 from infold.records import SummaryRecord
 from infold.remembering import Remembering
 from infold.repairing import rebuild, repair
@@ -135,12 +136,14 @@ class Chat(Remembering, Changing):
         *,
         repair: bool = False,
         fold: bool = True,
+        later: bool = False,
         apart: bool = False,
         after: int | None = None,
         beside: Callable[[Connection, Sequence[Message]], None] | None = None,
     ) -> list[Message]:
         """Add messages that were checked. With `after`, only if that is where the chat ends; `beside` may write more, in the
-        same transaction. With `apart`, a fold that is due after the last of them is left to `fold_due`."""
+        same transaction. With `later`, a fold that is due after the last of them is left to `fold_due`. What is added `apart` is
+        known in no other chat."""
         # Counting happens before the database is locked.
         cleaned = [clean for m in messages if (clean := self._without_own(m)) is not None]
         read = [(m, message_tokens(m)) for m in cleaned]
@@ -149,6 +152,9 @@ class Chat(Remembering, Changing):
         instant = self._rewriter.folds_instantly
         with quiet, self.writing() as (connection, state):
             reach("add.begun")
+            reads = state.row.read_to == state.row.last_seq  # else the background is at what an earlier version left
+            if state.row.away:
+                return_to(connection, state.row)
             if after is not None and state.row.last_seq != after:
                 raise MovedOnError(f"chat {self.id!r} has gone on since message {after}; look at it again")
             for parsed, tokens in read:
@@ -169,10 +175,13 @@ class Chat(Remembering, Changing):
                 )
                 store.insert_message(connection, self._key, stored)
                 reach("add.inserted")
+                before = state.messages[-REACH:]
                 state.append(stored)
                 added.append(stored)
+                if reads:
+                    note(connection, state.row, [stored], before, apart)
                 plan, marks = decide(state.policy, state.situation()) if instant and fold else (None, state.marks)
-                if plan is not None and apart and len(added) == len(read):
+                if plan is not None and later and len(added) == len(read):
                     plan, marks = None, state.marks
                 note_marks(connection, state, marks)
                 reach("add.noted")
@@ -301,6 +310,8 @@ class Chat(Remembering, Changing):
             )
             view = self.beside_memory(connection, state, view)
             ask = question or last_question(view)
+            if ask is not None:
+                view = self.near(connection, state, view, ask.text, budget)
             asks_back = ask is not None and self.asks_back(connection, state, ask.text, question is not None, budget)
             if ask is not None and policy.entities and (asks_back or not policy.recall_cap):
                 view = self.related(connection, state, view, ask.text, named=asks_back)
@@ -454,7 +465,7 @@ class Chat(Remembering, Changing):
             return
         with self.reading() as (connection, state):
             row = state.row
-            unread = row.read_to < row.cursor
+            unread = row.read_to < row.last_seq
             unread = unread or self._memory.recaller.behind(connection, self._key, row.cursor)
         if unread:
             self._index(state)
@@ -489,7 +500,7 @@ class Chat(Remembering, Changing):
         """Let the background make what recall needs of messages that were folded."""
         if self._memory.queued:
             return
-        if state.row.cursor // BLOCK > self._indexed or state.row.read_to < state.row.cursor:
+        if state.row.cursor // BLOCK > self._indexed or state.row.read_to < state.row.last_seq:
             self._indexed = state.row.cursor // BLOCK
             self._memory.background.submit(self._index_job, self._make_index)
 
@@ -503,7 +514,7 @@ class Chat(Remembering, Changing):
         with suppress(ReadOnlyDatabaseError, ClosedError):
             while more:
                 with self.writing() as (connection, _):
-                    more = catch_up(connection, self._key, self.id)
+                    more = catch_up(connection, self._key)
             self._memory.recaller.index(self._key)
 
     def _without_own(self, message: Message) -> Message | None:

@@ -10,7 +10,7 @@ from typing import Any
 
 from infold.failpoints import reach
 from infold.knowledge.noting import rewound
-from infold.ledger import derived, fold_rows, journal, store
+from infold.ledger import fold_rows, journal, store
 from infold.ledger.query import Connection
 from infold.ledger.rows import Event, FoldRow
 from infold.lines.line import FURTHER, MOST, Line, total_tokens
@@ -106,10 +106,7 @@ def commit(
     ):
         raise LostRaceError
     reach("fold.advanced")
-    read_to, _ = derived.read_to(connection, row.key)
-    moved = replace(
-        row, cursor=cursor, version=row.version + 1, folds=n, head_hash=fold.hash, marks=fold.marks, read_to=read_to
-    )
+    moved = replace(row, cursor=cursor, version=row.version + 1, folds=n, head_hash=fold.hash, marks=fold.marks)
     fresh = _reloaded(connection, row.key, None if replaced else folded(state, moved, fold, change))
     event = Event(
         "summarization",
@@ -161,9 +158,10 @@ def rewind(connection: Connection, state: State, seq: int) -> State:
     marks = marks_json(
         replace(known, head=min(known.head, seq), safety=min(known.safety, users), seen=min(known.seen, seq))
     )
-    store.touch(connection, key, last_seq=seq, users=users, marks=marks)
+    read_to = min(state.row.read_to, seq)
+    store.touch(connection, key, last_seq=seq, users=users, marks=marks, read_to=read_to)
     cursor = max((fold.last_seq or 0 for fold in folds if fold.superseded_by is None), default=0)
-    rewound(connection, key, cursor)
+    rewound(connection, key, seq)
     store.advance(
         connection,
         key,

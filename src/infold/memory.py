@@ -247,6 +247,8 @@ class Memory:
                 # Keys of deleted chats are used again; what was cached of one must not be taken for another.
                 epoch=zlib.crc32(f"{id}\0{now}".encode("utf-8", "surrogatepass")) << 16,
                 origin=None,
+                remember=1,
+                away=0,
             )
             event = Event("chat_created", now, {"preset": policy.name}, id)
             journal.insert_event(connection, key, event)

@@ -8,7 +8,7 @@ from typing import Any
 
 from infold.committing import EXTRACTIVE, GENESIS, Clockwork, fold_hash, noted, sources_hash
 from infold.folder import duplicate, rolled_up
-from infold.knowledge.noting import candidates, note_stated
+from infold.knowledge.noting import candidates, settle
 from infold.layers import own_summary
 from infold.ledger import fold_rows, stated, store
 from infold.ledger.query import Connection
@@ -46,7 +46,7 @@ def refold(connection: Connection, state: State, folds: Sequence[FoldRow], n: in
     active = [fold for fold in undone if fold.superseded_by is None]
     start = min(fold.first_seq or 0 for fold in undone)
     fold_rows.undo_folds(connection, key, n)
-    stated.forget_after(connection, key, start - 1)
+    unsettled = stated.forget_written(connection, key, start - 1)
     work = _Work(connection, state, [fold for fold in folds if fold.n < n], clock)
     for old in active:
         first, last = old.first_seq or 0, old.last_seq or 0
@@ -54,8 +54,9 @@ def refold(connection: Connection, state: State, folds: Sequence[FoldRow], n: in
         # As long as the chat was when these messages were first folded: rewinding goes by it.
         head = min(fold.head_seq for fold in undone if (fold.last_seq or 0) >= last)
         work.base(replace(old, head_seq=head), messages)
-        note_stated(connection, key, [message for message in messages if message.seq <= row.read_to])
         work.roll_up()
+    for owner in sorted(unsettled):
+        settle(connection, owner)
     assert active[-1].last_seq == row.cursor, "what was folded stays folded"
     done = store.advance(
         connection, key, expected=row.version, cursor=row.cursor, folds=work.state.row.folds, head_hash=work.link,

@@ -9,13 +9,17 @@ from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+from infold.context.room import NEAR_MOST, NEAR_SHARE, STANDING_MOST
 from infold.engine import NAMED, select_related_entities
 from infold.entities import Entity
 from infold.errors import EmbedderError
 from infold.finding import find, put_entity, take_entity
 from infold.handle import Handle
-from infold.knowledge.known import beside
-from infold.lines.facts import Facts
+from infold.knowledge.facts import Facts
+from infold.knowledge.known import beside, elsewhere
+from infold.knowledge.standing import asked_about, bearing, is_personal, numbers
+from infold.ledger import stated
+from infold.lines.line import Line, line_tokens
 from infold.rarity import has_words
 from infold.recall.hits import KINDS, Hit
 
@@ -29,6 +33,7 @@ if TYPE_CHECKING:
 log = logging.getLogger("infold")
 
 _MOST_FOUND, _FEWEST_FOUND, _SHORTEST = 300, 40, 8
+_MOST_NEAR = 80
 _BACK = re.compile(
     r"\b(?:remember|remind|recall|earlier|previous(?:ly)?|last time|as (?:we|i|you) (?:said|agreed|discussed)"
     r"|(?:i|you|we|he|she|they) (?:said|told|mentioned|agreed|decided|talked|discussed|wanted|planned|promised|suggested"
@@ -111,18 +116,49 @@ class Remembering(Handle):
         return self._memory.knowledge.entities_for(connection, state.row)
 
     def beside_memory(self, connection: Connection, state: State, view: View) -> View:
-        """A view with the facts that hold in spite of memory: of the user's other chats, and those in conflict."""
-        policy = state.policy
-        if not policy.facts_cap or not state.row.user:
-            return view  # what a chat itself knows stands in its memory
-        user = state.row.user if policy.user_facts else None
-        own, known = self._memory.knowledge.lately(connection, state.row, user)
-        kept = state.rendered.get(("beside", id(known)))
-        if kept is None:
-            kept = beside(own.facts, known.facts, state.lines, self.id, policy.facts_cap)
-            state.rendered["beside", id(known)] = kept
-            state.rendered["known"] = known  # as long as this is kept, its id is its own
-        return replace(view, known=kept[0], outdated=kept[1]) if kept[0] or kept[1] else view
+        """A view with what the chat's user said in other chats and still holds, less what was overtaken there."""
+        row = state.row
+        if not state.policy.user_facts or not row.user or row.away or not row.remember:
+            return view
+        known = self._memory.knowledge.of_user(connection, row.user)
+        if known is None:
+            return view
+        kept = state.rendered.get("beside")
+        if kept is None or kept[0] is not known:
+            gone = {line.places or line.text for line in stated.overtaken(connection, row.key)}
+            outdated = frozenset(line.id for line in state.lines if (line.places or line.text) in gone)
+            lines = [line for line in state.lines if line.id not in outdated]
+            kept = state.rendered["beside"] = (known, beside(known.held, lines, row.key, STANDING_MOST), outdated)
+        return replace(view, known=kept[1], outdated=kept[2]) if kept[1] or kept[2] else view
+
+    def near(self, connection: Connection, state: State, view: View, question: str, budget: int) -> View:
+        """A view with what was stated that bears on a question, best first, and does not stand in the tail."""
+        row = state.row
+        if not state.policy.user_facts:
+            return view
+        wanted = sorted({*asked_about(question)[0], *asked_about(question)[1]})
+        owners = [-row.key]
+        if (
+            row.user
+            and row.remember
+            and not row.away
+            and (known := stated.user(connection, row.user))
+            and known.remember
+        ):
+            owners.append(known.key)
+        found = [one for of in owners for one in stated.near(connection, of, numbers(wanted), _MOST_NEAR)]
+        here = {message.seq for message in view.messages}
+        found = [one for one in found if one.chat != row.key or here.isdisjoint(one.line.sources)]
+        found = [one for one in found if one.chat == row.key or is_personal(one.line)]
+        room = min(budget // NEAR_SHARE, NEAR_MOST)
+        best: list[Line] = []
+        for one in bearing(question, found):
+            line = elsewhere(one.line, 1000 + len(best)) if one.chat != row.key else one.line
+            tokens = line_tokens(line.shown)
+            if tokens <= room:
+                room -= tokens
+                best.append(line)
+        return replace(view, near=tuple(best)) if best else view
 
     def asks_back(self, connection: Connection, state: State, question: str, given: bool, budget: int) -> bool:
         """Whether a question may be answered by messages that a context would not show.

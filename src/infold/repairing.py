@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 from infold.committing import EXTRACTIVE, GENESIS, fold_hash, noted
 from infold.errors import ConfigError
-from infold.ledger import archive, derived, fold_rows, mentions, stated, store
+from infold.knowledge.noting import renote
+from infold.ledger import archive, derived, fold_rows, store
 from infold.ledger.query import Connection
 from infold.ledger.rows import Event, FoldRow
 from infold.lines.line import Line
@@ -56,10 +57,8 @@ def rebuild(memory: Memory, chat: Chat, force: bool) -> int:
         folds = fold_rows.all_folds(connection, key)
         if not force:
             _refuse(connection, key, state.row.cursor, folds)
-        stated.forget_after(connection, key, 0)
-        mentions.delete_mentions_after(connection, key, 0)
-        derived.set_read_to(connection, key, 0)
-        state.row.read_to = 0
+        there = [m.seq for m, _, removed in store.checked_messages(connection, key) if not removed]
+        renote(connection, state.row, [seq for seq in there if seq <= state.row.read_to])
         again = refold(connection, state, folds, 1, memory.clockwork) if state.row.cursor else 0
         derived.next_epoch(connection, key)
         events = [noted(connection, state, "rebuilt", {"folds": again, "forced": force}, memory.clockwork)]

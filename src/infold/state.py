@@ -152,7 +152,7 @@ def load(connection: Connection, key: int, cached: State | None) -> State | None
     now = store.pulse(connection, key)
     if now is None:
         return None
-    version, last_seq, users, marks, epoch = now
+    version, last_seq, users, marks, epoch, read_to = now
     # Another epoch under the same version is another chat, under the key of a deleted one.
     same = cached is not None and cached.row.version == version and cached.row.epoch == epoch
     if cached is None or not same or cached.row.last_seq > last_seq:
@@ -164,7 +164,7 @@ def load(connection: Connection, key: int, cached: State | None) -> State | None
             cached.append(message)
     if row.marks != marks:
         row.marks, cached.marks = marks, marks_from(marks)
-    row.users = users
+    row.users, row.read_to = users, read_to
     return cached
 
 
@@ -245,7 +245,7 @@ def note_marks(connection: Connection, state: State, marks: Marks) -> None:
     """Write what the triggers must remember, with the counters that go with it."""
     row = state.row
     state.marks, row.marks = marks, marks_json(marks)
-    store.touch(connection, row.key, last_seq=row.last_seq, users=row.users, marks=row.marks)
+    store.touch(connection, row.key, last_seq=row.last_seq, users=row.users, marks=row.marks, read_to=row.read_to)
 
 
 def marks_json(marks: Marks) -> str:

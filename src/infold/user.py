@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 from infold.entities import Entity
 from infold.finding import find, put_entity, take_entity
 from infold.forgetting import Receipt, forget_user
-from infold.lines.facts import Facts
+from infold.knowledge.facts import Facts
 from infold.recall.hits import KINDS, Hit
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from infold.context.view import Context, Piece, View
 from infold.errors import BudgetError
 from infold.excerpts import MIN_EXCERPT, MIN_QUESTION, caps, excerpt_message
 from infold.lines.kinds import HEADINGS
-from infold.lines.line import FURTHER, Line
+from infold.lines.line import FURTHER, Line, normal
 from infold.lines.merging import is_vital_line, rank
 from infold.marks import FURTHER_LABEL, RECALL_LABEL, RECALLED_HEADER, WISHES_HEADER
 from infold.messages import Message
@@ -83,6 +83,7 @@ class _Draft(Layout):
     def share_room(self) -> None:
         """Give memory, recalled words and the tail their shares."""
         self._drop_sources()
+        self._limit_near()
         asks = self._asks_back()
         least = self._least_memory(asks)
         starts = self._turn_starts()
@@ -280,6 +281,12 @@ class _Draft(Layout):
         }
         return taken[::-1], shown
 
+    def _limit_near(self) -> None:
+        """Drop lines near the question, the furthest first, while what must be there does not leave them room."""
+        while self.near and self.fixed + self.question_tokens + 2 * self._second_tokens() > self.budget:
+            line = self.near.pop()
+            self._leave_out("near", line.text, line.tokens, "furthest first")
+
     def _limit_entities(self) -> None:
         most = self.budget // ENTITIES_SHARE if self._step() > 1 else 0
         while self.related and sum(count(line) + 3 for line, _ in self.related) > most:
@@ -312,6 +319,8 @@ class _Draft(Layout):
 
     def quote(self) -> None:
         """Add recalled words where the question may ask for them, as many as fit in the free room."""
+        told = {normal(line.words) for line in self.parts.lines}
+        self.near = [line for line in self.near if normal(line.words) not in told]
         if self.view.recalled is None:
             return
         self.kept = 0
@@ -328,6 +337,7 @@ class _Draft(Layout):
         """Let sections give way in the policy's order until the rest fits."""
         self.parts.shown["further"] = NO_LINES
         own = 0 if self.view.given else self.policy.turns_budget
+        self._limit_near()
         if self.policy.turns_budget:  # whole turns, as many as fit
             self.reserve = LEAST_BRIDGE
         for section, floor in self.policy.trim:
@@ -471,6 +481,9 @@ class _Draft(Layout):
                 self._write_bridge()
             elif self._has_bridge() and (self.parts.shown["bridge"] or self.reserve > LEAST_BRIDGE):
                 self.reserve, self.parts.shown["bridge"] = LEAST_BRIDGE, []
+            elif self.near:
+                line = self.near.pop()
+                self._leave_out("near", line.text, line.tokens, "furthest first")
             elif self.related:
                 self._drop_entity()
             elif self.sources:

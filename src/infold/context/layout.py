@@ -15,6 +15,7 @@ from infold.marks import (
     BACKGROUND_HEADER,
     DEPTH_TAG,
     ENTITIES_LABEL,
+    NEAR_LABEL,
     POLICY_SNIPPET,
     RECALL_LABEL,
     RECALLED_HEADER,
@@ -55,6 +56,7 @@ class Layout:
         self.parts = Parts.of(view)
         self.all_shown = dict(self.parts.shown)
         self.sources = [f"> [{at}] {escape(text)}" for at, text in enumerate(sources, 1)]
+        self.near = list(view.near)
         self.related = list(view.related)
         self.overflows = False  # whether there are more recalled words than fit
         self.kept = 0  # tokens kept free for recalled words
@@ -159,7 +161,8 @@ class Layout:
 
     def _second_rows(self) -> list[str]:
         """What stands before the question: recalled words, entities and sources."""
-        rows = [RECALL_LABEL, *self.quoted] if self.quoted and not self.parts.more else []
+        rows = [NEAR_LABEL, *map(bullet, self.near)] if self.near else []
+        rows += [RECALL_LABEL, *self.quoted] if self.quoted and not self.parts.more else []
         rows += [ENTITIES_LABEL, *(f"- {escape(line)}" for line, _ in self.related)] if self.related else []
         return [*rows, *([SOURCES_LABEL, *self.sources] if self.sources else ())]
 
@@ -278,6 +281,7 @@ class Layout:
             "hot_turns": hot,
             "messages": sum(map(len, self.tail[self.cut :])) + len(self.query) + len(self.last),
             "bridged": self.bridged[2] if self.bridged else 0,
+            "near": len(self.near),
             "recalled": len(self.quotations),
             "entities": len(self.related),
             "sources": len(self.sources),
@@ -387,6 +391,10 @@ class Layout:
     def _second_pieces(self) -> list[Piece]:
         pieces: list[Piece] = [
             Piece("recalled", f"message {one.seq}", count(one.text), f"recalled: {one.why}") for one in self.quotations
+        ]
+        pieces += [
+            Piece("near", line.shown, self._row_tokens(bullet(line)), "stated before; bears on the question")
+            for line in self.near
         ]
         pieces += [Piece("entities", line, count(line), f"related: {why}") for line, why in self.related]
         pieces += [Piece("sources", row[:60], self._row_tokens(row), "given by the caller") for row in self.sources]

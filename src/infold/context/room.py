@@ -16,6 +16,9 @@ STANDING_MOST = 600
 STANDING_SHARE, STANDING_BESIDE_RECALL = 5, 10
 """Parts of a budget that standing lines get: of one without a question, and of one with a question that asks back."""
 
+NEAR_MOST, NEAR_SHARE = 300, 10
+"""Tokens of lines near a question, and the part of a budget that they get at most."""
+
 
 def standing_room(budget: int, asks_back: bool) -> int:
     """Tokens that standing lines get in a context, whatever else would like to be there."""

@@ -80,9 +80,11 @@ class View:
     given: bool = False
     """Whether the caller named the budget: then it is used."""
     known: tuple[Line, ...] = ()
-    """Facts beside those of memory: of the same user in other chats, and what is in conflict."""
+    """Facts beside those of memory: of the same user in other chats."""
     outdated: frozenset[str] = frozenset()
     """Ids of lines that were overtaken in another chat."""
+    near: tuple[Line, ...] = ()
+    """What was stated that bears on the question, best first."""
     recalled: Quotations | None = None
     """What earlier messages say to the question, where it asks for them."""
     related: tuple[tuple[str, str], ...] = ()

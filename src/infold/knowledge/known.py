@@ -9,29 +9,20 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeVar, cast
 
 from infold.following import Followed
+from infold.knowledge.facts import resolve
+from infold.knowledge.standing import KNOWN, is_personal
 from infold.ledger import derived, mentions, stated
 from infold.ledger.mentions import Damaged
 from infold.ledger.query import Connection
 from infold.ledger.rows import ChatRow
-from infold.lines.facts import resolve
-from infold.lines.line import (
-    CONFLICTING,
-    CURRENT,
-    FACT,
-    FURTHER,
-    STANDING,
-    SUPERSEDED,
-    Line,
-    Place,
-    is_standing,
-    line_tokens,
-)
+from infold.ledger.stated import Held
+from infold.lines.line import FACT, FURTHER, Line, Place, line_tokens, normal
 
 T = TypeVar("T")
 _KEPT = 256
 _LISTS = 32
-_LATE, _LATE_OF_USER = 300, 1000
-_MOST_SHOWN = 40
+_MOST_HELD = 150
+"""Lines of a user that contexts choose from, those that come first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +32,15 @@ class Known:
     facts: tuple[Line, ...]
     damaged: tuple[Damaged, ...] = ()
     """What cannot be read."""
+
+
+@dataclass(frozen=True, slots=True)
+class OfUser:
+    """What a user said that holds, in the order in which it comes first."""
+
+    key: int
+    pulse: int
+    held: tuple[Held, ...]
 
 
 def _known(lines: Sequence[Line], damaged: Sequence[Damaged] = ()) -> Known:
@@ -54,6 +54,7 @@ class Knowledge:
         self._lock = threading.Lock()
         self._kept: OrderedDict[tuple[str, Any], tuple[tuple[Any, ...], Known]] = OrderedDict()
         self._followed: OrderedDict[tuple[str, Any], Followed] = OrderedDict()
+        self._of_users: OrderedDict[tuple[str, str], OfUser] = OrderedDict()
         self._lists: OrderedDict[tuple[Any, ...], tuple[Any, list[Any]]] = OrderedDict()
 
     def facts_of_chat(self, connection: Connection, row: ChatRow) -> Known:
@@ -62,14 +63,36 @@ class Knowledge:
         return self._kept_or(("chat", row.key), pulse, lambda: _known(*stated.of_chat(connection, row.key)))
 
     def facts_of_user(self, connection: Connection, user: str) -> Known:
-        """What was stated in all chats of a user."""
-        pulse = derived.facts_pulse(connection, user)
+        """What was stated in all chats of a user that may be known in all of them."""
+        known = stated.user(connection, user)
+        if known is None or not known.remember:
+            return Known(())
         key = ("user", (connection.tenant, user))
-        return self._kept_or(key, pulse, lambda: _known(*stated.of_user(connection, user)))
+        return self._kept_or(key, (known.pulse,), lambda: _known(*stated.of_owner(connection, known.key)))
+
+    def of_user(self, connection: Connection, user: str) -> OfUser | None:
+        """What a chat of a user needs of the others; None where nothing is to be known."""
+        known = stated.user(connection, user)
+        if known is None or not known.remember:
+            return None
+        key = (connection.tenant, user)
+        with self._lock:
+            kept = self._of_users.get(key)
+            if kept is not None and kept.key == known.key and kept.pulse == known.pulse:
+                self._of_users.move_to_end(key)
+                return kept
+        rows = stated.held(connection, known.key, KNOWN, _MOST_HELD)
+        kept = OfUser(known.key, known.pulse, tuple(one for one in rows if is_personal(one.line)))
+        with self._lock:
+            self._of_users[key] = kept
+            while len(self._of_users) > _KEPT:
+                self._of_users.popitem(last=False)
+        return kept
 
     def entities_for(self, connection: Connection, row: ChatRow) -> Followed:
         """The entities of a chat's user, or of the chat where it has none."""
-        return self.entities_of_user(connection, row.user) if row.user else self._entities_of_chat(connection, row)
+        shared = row.user if row.remember and not row.away else None
+        return self.entities_of_user(connection, shared) if shared else self._entities_of_chat(connection, row)
 
     def _entities_of_chat(self, connection: Connection, row: ChatRow) -> Followed:
         """What was said of entities in one chat, or set by hand for it."""
@@ -83,37 +106,21 @@ class Knowledge:
 
     def entities_of_user(self, connection: Connection, user: str) -> Followed:
         """What was said of entities in all chats of a user, or set by hand for one of them or for the user."""
+        known = stated.user(connection, user)
         return self._follower(("user", (connection.tenant, user))).follow(
             connection,
-            (derived.facts_pulse(connection, user), mentions.by_hand(connection, -1, user)),
-            lambda: mentions.noted_of_user(connection, user),
+            (known, mentions.by_hand(connection, -1, user)),
+            lambda: mentions.noted_of_user(connection, user) if known is None or known.remember else [],
             lambda: mentions.mentions_by_hand(connection, -1, user),
         )
-
-    def lately(self, connection: Connection, row: ChatRow, user: str | None) -> tuple[Known, Known]:
-        """The facts that were stated last, of a chat alone and with its user's other chats: contexts
-        need them after every fold, however many there are in all."""
-        own = self._kept_or(
-            ("late", row.key),
-            (row.version, row.epoch, derived.read_to(connection, row.key)),
-            lambda: _known(stated.latest_of_chat(connection, row.key, _LATE)),
-        )
-        if user is None:
-            return own, own
-        pulse = derived.facts_pulse(connection, user)
-        every = self._kept_or(
-            ("late of", (connection.tenant, user)),
-            pulse,
-            lambda: _known(stated.latest_of_user(connection, user, _LATE_OF_USER)),
-        )
-        return own, every
 
     def forget(self, key: int) -> None:
         """Drop what is kept of a chat, and of users, who may have been its own."""
         with self._lock:
             for some in (self._kept, self._followed):
-                for kept in [one for one in some if one[0] in ("user", "late of") or one[1] == key]:
+                for kept in [one for one in some if one[0] == "user" or one[1] == key]:
                     del some[kept]
+            self._of_users.clear()
             self._lists.clear()
 
     def release(self, key: int) -> None:
@@ -159,43 +166,24 @@ class Knowledge:
         return known
 
 
-def beside(
-    own: Sequence[Line], every: Sequence[Line], lines: Sequence[Line], chat: str, cap: int
-) -> tuple[tuple[Line, ...], frozenset[str]]:
-    """What a chat's facts need beside its memory: what its user said in other chats and still holds, and what is in conflict;
-    and which lines of memory were overtaken in another chat."""
-    shown = {fact.id for fact in own if fact.status == CURRENT}
-    overtaken = _overtaken(every, lines, chat)
-    told = {line.text for line in lines if line.id not in overtaken and line.layer != FURTHER}
-    room = cap - sum(line.tokens for line in lines if line.layer == FACT and line.id not in overtaken)
+def beside(held: Sequence[Held], lines: Sequence[Line], chat: int, cap: int) -> tuple[Line, ...]:
+    """What a user said in other chats and still holds, as facts beside a chat's memory: what comes first within a cap."""
+    told = {normal(line.words) for line in lines if line.layer != FURTHER}
     found: list[Line] = []
-    ranked = sorted(every, key=lambda fact: (fact.status != CONFLICTING, -fact.standing, -fact.said_at, fact.id))
-    for fact in ranked:
-        elsewhere = fact.status == CURRENT and fact.chat != chat and _is_known(fact) and fact.id not in shown
-        if len(found) >= _MOST_SHOWN or fact.text in told or not (elsewhere or fact.status == CONFLICTING):
+    for one in held:
+        if one.chat == chat or normal(one.line.words) in told:
             continue
-        tokens = line_tokens(fact.shown)
-        if tokens <= room:
-            told.add(fact.text)
-            room -= tokens
-            line = replace(fact, id=f"fact:{fact.id}", layer=FACT, tokens=tokens)
-            if fact.chat != chat:  # positions of messages mean nothing in another chat
-                line = replace(line, sources=(), places=(Place(-len(found), 0, 0),))
+        line = elsewhere(one.line, len(found))
+        if line.tokens <= cap:
+            cap -= line.tokens
+            told.add(normal(line.words))
             found.append(line)
-    return tuple(found), overtaken
+    return tuple(found)
 
 
-def _is_known(fact: Line) -> bool:
-    """Whether a fact is to be known in the other chats of its user: by its score, or by its outright words."""
-    return is_standing(fact.kind, 0) or fact.standing >= STANDING
-
-
-def _overtaken(every: Sequence[Line], lines: Sequence[Line], chat: str) -> frozenset[str]:
-    """Lines of memory that say what holds in their chat, but not any more since the user said otherwise in another one."""
-    chats = {fact.id: fact.chat for fact in every}
-    gone = {
-        fact.places or fact.text
-        for fact in every
-        if fact.status == SUPERSEDED and fact.chat == chat and chats.get(fact.superseded_by or "", chat) != chat
-    }
-    return frozenset(line.id for line in lines if (line.places or line.text) in gone)
+def elsewhere(line: Line, number: int) -> Line:
+    """A line as it stands in another chat, where positions of its messages mean nothing."""
+    tokens = line_tokens(line.shown)
+    return replace(
+        line, id=f"fact:{line.id}", layer=FACT, tokens=tokens, sources=(), places=(Place(-number - 1, 0, 0),)
+    )

@@ -25,15 +25,6 @@ _user_pulse = Query(
         func.sum(chats.c.epoch),
     ).where(_OURS, chats.c.user == P("of"))
 )
-_facts_pulse = Query(
-    select(
-        func.count(),
-        func.max(chats.c.key),
-        func.sum(chats.c.version),
-        func.sum(chats.c.read_to),
-        func.sum(chats.c.epoch),
-    ).where(_OURS, chats.c.user == P("of"))
-)
 
 
 def set_read_to(connection: Connection, key: int, seq: int) -> None:
@@ -46,24 +37,19 @@ def read_to(connection: Connection, key: int) -> tuple[int, int]:
     return (row[0], row[1]) if row else (0, 0)
 
 
-def forget_after(connection: Connection, key: int, seq: int) -> None:
-    """Take back what was made of messages after a position."""
-    stated.forget_after(connection, key, seq)
+def forget_after(connection: Connection, key: int, seq: int) -> set[int]:
+    """Take back what was made of messages after a position; whose knowledge has to be settled anew."""
+    unsettled = stated.forget_after(connection, key, seq)
     delete_mentions_after(connection, key, seq)
     passages.take(connection, key, seq - BLOCK + 2)
     _delete_blocks(connection, of=key, after=seq)
     next_epoch(connection, key)
+    return unsettled
 
 
 def next_epoch(connection: Connection, key: int) -> None:
     """Tell everybody who made something of the messages of a chat that it is void."""
     _next_epoch(connection, of=key)
-
-
-def facts_pulse(connection: Connection, user: str) -> tuple[Any, ...]:
-    """Changes whenever a fact of a user may: with folds, not with every message."""
-    found: tuple[Any, ...] = _facts_pulse(connection, of=user).fetchone()
-    return found
 
 
 def user_pulse(connection: Connection, user: str) -> tuple[Any, ...]:

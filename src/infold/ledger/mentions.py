@@ -54,7 +54,11 @@ _mentions_by_hand = Query(
     .order_by(mentions.c.key)
 )
 _by_hand = Query(select(func.count(), func.max(mentions.c.key), func.sum(mentions.c.at)).where(_of_hand))
-_noted = Query(select(chats.c.key, chats.c.epoch, chats.c.read_to).where(_OURS, chats.c.user == P("of")))
+_noted = Query(
+    select(chats.c.key, chats.c.epoch, chats.c.read_to).where(
+        _OURS, chats.c.user == P("of"), chats.c.away == 0, chats.c.remember == 1
+    )
+)
 _delete_mentions = Query(
     delete(mentions).where(
         mentions.c.chat == P("of"), mentions.c.seq > P("after"), mentions.c.seq.not_in(removed_seqs)
@@ -120,7 +124,7 @@ class Noted:
 
 
 def noted_of_user(connection: Connection, user: str) -> list[Noted]:
-    """The chats of a user."""
+    """The chats of a user whose words are known in all of them."""
     return [Noted(*row) for row in _noted(connection, of=user)]
 
 

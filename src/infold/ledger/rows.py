@@ -29,6 +29,10 @@ class ChatRow:
     read_to: int = 0
     epoch: int = 0
     origin: int | None = None
+    remember: int = 1
+    """0: what it says is known in no other chat."""
+    away: int = 0
+    """1: people went on in another branch."""
 
     @property
     def life(self) -> int:

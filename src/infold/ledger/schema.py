@@ -16,7 +16,7 @@ from sqlalchemy import (
     UniqueConstraint,
 )
 
-HEAD = "0012"
+HEAD = "0014"
 """Newest migration; `migrations/versions` holds all of them."""
 
 metadata = MetaData()
@@ -48,6 +48,8 @@ chats = Table(
         "epoch", BigInteger, nullable=False, server_default="0"
     ),  # changes when messages leave: what was made of them is void
     Column("origin", Key),  # of a branch: key of the chat that it, or the one it branched off, began as
+    Column("remember", Integer, nullable=False, server_default="1"),  # 0: what it says is known in no other chat
+    Column("away", Integer, nullable=False, server_default="0"),  # 1: people went on in another branch
     UniqueConstraint("tenant", "id", name="chats_by_id"),
 )
 Index("chats_by_origin", chats.c.origin)
@@ -196,6 +198,18 @@ leases = Table(
     Column("until", BigInteger, nullable=False),  # when others may take over
 )
 
+users = Table(
+    "users",
+    metadata,
+    Column("key", Key, primary_key=True),
+    Column("tenant", String, nullable=False),
+    Column("name", String, nullable=False),
+    Column("remember", Integer, nullable=False, server_default="1"),  # 0: each chat for itself
+    Column("pulse", BigInteger, nullable=False, server_default="0"),  # changes with all that is known of the user
+    UniqueConstraint("tenant", "name", name="users_by_name"),
+)
+"""Users of whom something is known over all their chats."""
+
 stated = Table(
     "stated",
     metadata,
@@ -215,8 +229,26 @@ stated = Table(
     Column("standing", Integer, nullable=False),
     Column("rewrites", Integer, nullable=False),
     Column("seal", Integer),
+    Column(
+        "owner", Key
+    ),  # key of the user it is known of, or of its chat below zero; NULL in one of an earlier version
+    Column("ended", Key),  # key of the row that took its place, or says the same; NULL while it holds
+    Column("rank", Integer, nullable=False, server_default="0"),  # what is shown first, where not all of it is
+    Column("apart", Integer, nullable=False, server_default="0"),  # 1: for its chat alone, whatever the chat's owner
 )
 Index("stated_by_chat", stated.c.chat, stated.c.seq)
+Index("stated_held", stated.c.owner, stated.c.ended, stated.c.rank, stated.c.said_at)
+
+hints = Table(
+    "hints",
+    metadata,
+    Column("line", Key, primary_key=True),  # of `stated`
+    Column("word", Integer, primary_key=True),  # number of a word that it can be found by
+    Column("owner", Key, nullable=False),
+    sqlite_with_rowid=False,
+)
+"""Words that what was stated can be found by."""
+Index("hints_by_word", hints.c.owner, hints.c.word, hints.c.line)
 
 mentions = Table(
     "mentions",

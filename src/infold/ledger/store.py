@@ -12,6 +12,7 @@ from typing import Any
 from sqlalchemy import bindparam, delete, func, insert, or_, select, text, update
 
 from infold.ledger import archive, passages
+from infold.ledger import stated as said
 from infold.ledger.query import Connection, Query, among, storable
 from infold.ledger.rows import ChatRow
 from infold.ledger.schema import (
@@ -28,7 +29,6 @@ from infold.ledger.schema import (
     pins,
     prefixes,
     recall_blocks,
-    stated,
 )
 from infold.marks import REMOVED, UNREADABLE
 from infold.messages import Message, load
@@ -56,7 +56,7 @@ _OURS = chats.c.tenant == P("tenant")
 _chat_by_id = Query(select(*_CHAT_COLUMNS).where(_OURS, chats.c.id == P("id")), lock=True)
 _chat_by_key = Query(select(*_CHAT_COLUMNS).where(_OURS, chats.c.key == P("key")), lock=True)
 _pulse = Query(
-    select(chats.c.version, chats.c.last_seq, chats.c.users, chats.c.marks, chats.c.epoch).where(
+    select(chats.c.version, chats.c.last_seq, chats.c.users, chats.c.marks, chats.c.epoch, chats.c.read_to).where(
         _OURS, chats.c.key == P("key")
     ),
     lock=True,
@@ -72,7 +72,9 @@ _family = Query(
 )
 _tenants = Query(select(chats.c.tenant).distinct().order_by(chats.c.tenant))
 _touch = Query(
-    update(chats).where(chats.c.key == P("of")).values(last_seq=P("to_seq"), users=P("to_users"), marks=P("to_marks"))
+    update(chats)
+    .where(chats.c.key == P("of"))
+    .values(last_seq=P("to_seq"), users=P("to_users"), marks=P("to_marks"), read_to=P("to_read"))
 )
 _set_chat = Query(
     update(chats)
@@ -111,9 +113,9 @@ def chat_by_key(connection: Connection, key: int) -> ChatRow | None:
     return ChatRow(*row) if row else None
 
 
-def pulse(connection: Connection, key: int) -> tuple[int, int, int, str, int] | None:
-    """Version, newest position, user messages and marks: what changes between two folds; and the epoch."""
-    row: tuple[int, int, int, str, int] | None = _pulse(connection, key=key).fetchone()
+def pulse(connection: Connection, key: int) -> tuple[int, int, int, str, int, int] | None:
+    """Version, newest position, user messages and marks: what changes between two folds; the epoch, and what is noted."""
+    row: tuple[int, int, int, str, int, int] | None = _pulse(connection, key=key).fetchone()
     return row
 
 
@@ -135,9 +137,9 @@ def tenants(connection: Connection) -> list[str]:
     return [row[0] for row in _tenants(connection)]
 
 
-def touch(connection: Connection, key: int, *, last_seq: int, users: int, marks: str) -> None:
+def touch(connection: Connection, key: int, *, last_seq: int, users: int, marks: str, read_to: int) -> None:
     """Note what an add changed in the chat's row."""
-    _touch(connection, of=key, to_seq=last_seq, to_users=users, to_marks=marks)
+    _touch(connection, of=key, to_seq=last_seq, to_users=users, to_marks=marks, to_read=read_to)
 
 
 def set_chat(connection: Connection, row: ChatRow) -> None:
@@ -170,7 +172,6 @@ _deletes = [
         prefixes,
         recall_blocks,
         mentions,
-        stated,
         leases,
         calls,
         events,
@@ -184,10 +185,13 @@ _delete_chat = Query(delete(chats).where(chats.c.key == P("of")))
 _part = Query(update(chats).where(chats.c.origin == P("of")).values(origin=None))
 
 
-def delete_chat(connection: Connection, key: int) -> None:
+def delete_chat(connection: Connection, key: int) -> set[int]:
+    """Remove a chat and all that belongs to it; whose knowledge has to be settled anew."""
+    unsettled = said.forget_chat(connection, key)
     passages.take(connection, key)
     for query in (*_deletes, _part, _delete_chat):  # the key may be another chat's soon
         query(connection, of=key)
+    return unsettled
 
 
 # Messages ----------------------------------------------------------------------------------------------

@@ -152,7 +152,7 @@ def settle(place: Place, reply: Reply) -> Chat:
         noting = _Noting(chat, place.scope, place.seq, place.conversation, place.digest, reply)
         noting.begun = place.begun
         with suppress(MovedOnError):
-            chat.append(messages, repair=True, apart=True, after=place.seq, beside=noting)
+            chat.append(messages, repair=True, later=True, after=place.seq, beside=noting)
             return chat
         with place.memory.database.read() as connection:
             match = compared(connection, position(connection, chat, place.seq), messages, 0)
@@ -163,7 +163,7 @@ def settle(place: Place, reply: Reply) -> Chat:
             return chat
         if late:
             noting = _Noting(chat, place.scope, place.seq, place.conversation, reply=reply)
-            chat.append(messages, repair=True, apart=True, beside=noting)
+            chat.append(messages, repair=True, later=True, beside=noting)
             return chat
         chat = branch(place.memory, place.chat.id, place.seq, _branch_id(place.chat))
     raise MovedOnError("the chat changes faster than a reply can be added to it")

@@ -1,0 +1,37 @@
+"""What users state is known in all their chats as soon as it is said: whose it is, what holds, and by which words it is found.
+
+Rows of earlier versions belong to nobody yet; they find their owner when something of the same user is noted."""
+
+import sqlalchemy as sa
+from alembic import op
+
+revision = "0014"
+down_revision = "0012"
+
+
+def upgrade() -> None:
+    key = sa.BigInteger().with_variant(sa.Integer, "sqlite")
+    op.add_column("chats", sa.Column("remember", sa.Integer, nullable=False, server_default="1"))
+    op.add_column("chats", sa.Column("away", sa.Integer, nullable=False, server_default="0"))
+    op.create_table(
+        "users",
+        sa.Column("key", key, primary_key=True),
+        sa.Column("tenant", sa.String, nullable=False),
+        sa.Column("name", sa.String, nullable=False),
+        sa.Column("remember", sa.Integer, nullable=False, server_default="1"),
+        sa.Column("pulse", sa.BigInteger, nullable=False, server_default="0"),
+        sa.UniqueConstraint("tenant", "name", name="users_by_name"),
+    )
+    op.add_column("stated", sa.Column("owner", key))
+    op.add_column("stated", sa.Column("ended", key))
+    op.add_column("stated", sa.Column("rank", sa.Integer, nullable=False, server_default="0"))
+    op.add_column("stated", sa.Column("apart", sa.Integer, nullable=False, server_default="0"))
+    op.create_index("stated_held", "stated", ["owner", "ended", "rank", "said_at"])
+    op.create_table(
+        "hints",
+        sa.Column("line", key, primary_key=True),
+        sa.Column("word", sa.Integer, primary_key=True),
+        sa.Column("owner", key, nullable=False),
+        sqlite_with_rowid=False,
+    )
+    op.create_index("hints_by_word", "hints", ["owner", "word", "line"])
