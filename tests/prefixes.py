@@ -29,7 +29,7 @@ class Step:
     folded: bool
     """Whether a fold lies between them."""
     asks_back: bool
-    """Whether one of them holds recalled words or entities."""
+    """Whether one of them holds what was said on the question, recalled words or entities."""
     trimmed: bool
     """Whether one of them leaves messages out."""
 
@@ -54,7 +54,7 @@ def steps(chat: Chat, wires: Sequence[Wire], max_tokens: int | None = None) -> I
         if replies and following["role"] != "assistant":
             continue
         context = chat.context(max_tokens=max_tokens)
-        asks_back = bool(context.sources["recalled"] or context.sources["entities"])
+        asks_back = any(context.sources[name] for name in ("near", "recalled", "entities"))
         now = (chat.memory.cursor, asks_back, context.bridge is not None)
         rendered = _rendered(context.messages)
         if before is not None and at > 2:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from infold.committing import rewind
 from infold.errors import BudgetError, ConfigError, MessageError, NotFoundError
 from infold.handle import Handle
+from infold.knowledge.noting import own, settle
 from infold.ledger import erasure, journal, passages, prefixes, store
 from infold.lines.line import line_tokens
 from infold.messages import canonical_json, parse
@@ -100,6 +101,7 @@ class Changing(Handle):
                 prefixes.follow_model(connection, self._key, follows=False)
             if "user" in changed:
                 passages.again(connection, self._key)
+                own(connection, state.row)
             event = self.record(connection, "chat_updated", {"fields": changed})
         self._memory.emit([event])
 
@@ -126,7 +128,8 @@ class Changing(Handle):
                 branch.delete()
         self.settle()
         with self.writing() as (connection, _):
-            store.delete_chat(connection, self._key)
+            for owner in sorted(store.delete_chat(connection, self._key)):
+                settle(connection, owner)
             erasure.empty_answers(connection)
         self.cache = None
         self._memory.knowledge.forget(self._key)

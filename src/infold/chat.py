@@ -30,7 +30,7 @@ from infold.failpoints import reach
 from infold.folder import fold_instantly
 from infold.folding.prompting import may_be_prompt, prompt_hash, without_instructions
 from infold.forgetting import Receipt, forget_copies, forget_messages
-from infold.knowledge.noting import catch_up, note, return_to
+from infold.knowledge.noting import catch_up, note_at_once, return_to
 from infold.ledger import journal, store
 from infold.ledger.calls import all_calls, was_asked
 from infold.ledger.derived import BLOCK
@@ -152,7 +152,6 @@ class Chat(Remembering, Changing):
         instant = self._rewriter.folds_instantly
         with quiet, self.writing() as (connection, state):
             reach("add.begun")
-            reads = state.row.read_to == state.row.last_seq  # else the background is at what an earlier version left
             if state.row.away:
                 return_to(connection, state.row)
             if after is not None and state.row.last_seq != after:
@@ -178,8 +177,8 @@ class Chat(Remembering, Changing):
                 before = state.messages[-REACH:]
                 state.append(stored)
                 added.append(stored)
-                if reads:
-                    note(connection, state.row, [stored], before, apart)
+                if stored.role == "user" and state.row.user:
+                    note_at_once(connection, state.row, stored, before, apart)
                 plan, marks = decide(state.policy, state.situation()) if instant and fold else (None, state.marks)
                 if plan is not None and later and len(added) == len(read):
                     plan, marks = None, state.marks
@@ -311,7 +310,7 @@ class Chat(Remembering, Changing):
             view = self.beside_memory(connection, state, view)
             ask = question or last_question(view)
             if ask is not None:
-                view = self.near(connection, state, view, ask.text, budget)
+                view = self.near(connection, state, view, ask.text, question is not None, budget)
             asks_back = ask is not None and self.asks_back(connection, state, ask.text, question is not None, budget)
             if ask is not None and policy.entities and (asks_back or not policy.recall_cap):
                 view = self.related(connection, state, view, ask.text, named=asks_back)
@@ -465,7 +464,7 @@ class Chat(Remembering, Changing):
             return
         with self.reading() as (connection, state):
             row = state.row
-            unread = row.read_to < row.last_seq
+            unread = row.read_to < row.cursor
             unread = unread or self._memory.recaller.behind(connection, self._key, row.cursor)
         if unread:
             self._index(state)
@@ -500,7 +499,7 @@ class Chat(Remembering, Changing):
         """Let the background make what recall needs of messages that were folded."""
         if self._memory.queued:
             return
-        if state.row.cursor // BLOCK > self._indexed or state.row.read_to < state.row.last_seq:
+        if state.row.cursor // BLOCK > self._indexed or state.row.read_to < state.row.cursor:
             self._indexed = state.row.cursor // BLOCK
             self._memory.background.submit(self._index_job, self._make_index)
 
@@ -513,8 +512,8 @@ class Chat(Remembering, Changing):
         more = True
         with suppress(ReadOnlyDatabaseError, ClosedError):
             while more:
-                with self.writing() as (connection, _):
-                    more = catch_up(connection, self._key)
+                with self.writing() as (connection, state):
+                    more = catch_up(connection, self._key, state.row.cursor)
             self._memory.recaller.index(self._key)
 
     def _without_own(self, message: Message) -> Message | None:

@@ -158,8 +158,7 @@ def rewind(connection: Connection, state: State, seq: int) -> State:
     marks = marks_json(
         replace(known, head=min(known.head, seq), safety=min(known.safety, users), seen=min(known.seen, seq))
     )
-    read_to = min(state.row.read_to, seq)
-    store.touch(connection, key, last_seq=seq, users=users, marks=marks, read_to=read_to)
+    store.touch(connection, key, last_seq=seq, users=users, marks=marks)
     cursor = max((fold.last_seq or 0 for fold in folds if fold.superseded_by is None), default=0)
     rewound(connection, key, seq)
     store.advance(

@@ -10,9 +10,9 @@ from typing import Any
 
 from infold.committing import EXTRACTIVE, SUMMARIZER, Clockwork, LostRaceError, commit, noted
 from infold.context.parts import memory_tokens
-from infold.knowledge.noting import candidates, note_written
+from infold.knowledge.noting import candidates, catch_up, note_written
 from infold.layers import difference, in_old_words, is_kept, nominal, own_summary, without_outdated
-from infold.ledger import archive, fold_rows, stated, store
+from infold.ledger import archive, derived, fold_rows, stated, store
 from infold.ledger import calls as store_calls
 from infold.ledger.erasure import last_forgetting
 from infold.ledger.query import Connection
@@ -30,6 +30,8 @@ from infold.writing import Job, Log, Written
 log = logging.getLogger("infold")
 
 _LATEST = 300
+MOST_AT_ONCE = 2000
+"""Messages whose facts are noted while somebody waits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +82,7 @@ def fold_instantly(
         connection, state, change, plan.reason, marks, clock, last=last, author=EXTRACTIVE, started=started,
         turns=len(turns_of(folded)), notes=notes, begins=begins,
     )  # fmt: skip
+    note_folded(connection, state)
     state, more = _roll_up(connection, state, clock)
     return state, [*events, *more]
 
@@ -194,9 +197,17 @@ def fold_written(
         events += told
     covered = max((fold.last_seq for fold in state.folds if fold.last_seq), default=state.row.cursor)
     assert covered == state.row.cursor, "what was folded stays folded"
+    note_folded(connection, state)
     note_written(connection, state.row, change.added)
     state, more = _roll_up(connection, state, clock)
     return state, [*events, *more]
+
+
+def note_folded(connection: Connection, state: State) -> None:
+    """Note all that was folded, unless an earlier version left too much: the background does that."""
+    row = state.row
+    while row.read_to < row.cursor <= row.read_to + MOST_AT_ONCE and catch_up(connection, row.key, row.cursor):
+        row.read_to, _ = derived.read_to(connection, row.key)
 
 
 def _numbered(lines: Sequence[Line], made: int, n: int) -> tuple[Line, ...]:

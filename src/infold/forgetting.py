@@ -12,7 +12,7 @@ from infold.errors import MessageError, NotFoundError
 from infold.failpoints import reach
 from infold.folding.evidence import forget_evidence
 from infold.folding.gate import forget_bases
-from infold.knowledge.noting import renote, repair
+from infold.knowledge.noting import renote, repair, settle
 from infold.ledger import derived, erasure, fold_rows, journal, prefixes, stated, store
 from infold.ledger.query import Connection
 from infold.ledger.rows import ChatRow, Event
@@ -152,14 +152,19 @@ def forget_user(memory: Memory, user: str) -> Receipt:
     for row in rows:  # a fold that is being written would have nowhere to go
         memory.background.settle(f"{row.id} #{row.key}")
     sums: dict[str, int] = {}
+    unsettled: set[int] = set()
     with memory.database.write() as connection:
         rows = _chats_of(connection, user)
         for row in rows:
             for name, count in erasure.counted(connection, row.key).items():
                 sums[name] = sums.get(name, 0) + count
-            store.delete_chat(connection, row.key)
+            unsettled |= store.delete_chat(connection, row.key)
             reach("forget.deleted")
         by_hand = erasure.delete_mentions_by_hand(connection, user)
+        known = stated.user(connection, user)
+        for owner in sorted(unsettled - {known.key if known else 0}):
+            settle(connection, owner)
+        stated.delete_user(connection, user)
         erasure.empty_answers(connection)
     for row in rows:
         _forget_cached(memory, row.key, row.id)

@@ -17,7 +17,7 @@ from infold.finding import find, put_entity, take_entity
 from infold.handle import Handle
 from infold.knowledge.facts import Facts
 from infold.knowledge.known import beside, elsewhere
-from infold.knowledge.standing import asked_about, bearing, is_personal, numbers
+from infold.knowledge.standing import bearing, is_personal, numbers_near
 from infold.ledger import stated
 from infold.lines.line import Line, line_tokens
 from infold.rarity import has_words
@@ -34,6 +34,8 @@ log = logging.getLogger("infold")
 
 _MOST_FOUND, _FEWEST_FOUND, _SHORTEST = 300, 40, 8
 _MOST_NEAR = 80
+_SLIGHTLY, _CLEARLY = 1, 4
+"""How much of a question a line has to share."""
 _BACK = re.compile(
     r"\b(?:remember|remind|recall|earlier|previous(?:ly)?|last time|as (?:we|i|you) (?:said|agreed|discussed)"
     r"|(?:i|you|we|he|she|they) (?:said|told|mentioned|agreed|decided|talked|discussed|wanted|planned|promised|suggested"
@@ -131,12 +133,13 @@ class Remembering(Handle):
             kept = state.rendered["beside"] = (known, beside(known.held, lines, row.key, STANDING_MOST), outdated)
         return replace(view, known=kept[1], outdated=kept[2]) if kept[1] or kept[2] else view
 
-    def near(self, connection: Connection, state: State, view: View, question: str, budget: int) -> View:
-        """A view with what was stated that bears on a question, best first, and does not stand in the tail."""
+    def near(self, connection: Connection, state: State, view: View, question: str, given: bool, budget: int) -> View:
+        """A view with what was stated that bears on a question, best first, and does not stand in the tail. The last message of
+        a chat counts as a question where it asks; as long as nothing is folded, always."""
         row = state.row
-        if not state.policy.user_facts:
+        if not state.policy.user_facts or not (given or not row.cursor or _asking(question)[0]):
             return view
-        wanted = sorted({*asked_about(question)[0], *asked_about(question)[1]})
+        wanted = numbers_near(question)
         owners = [-row.key]
         if (
             row.user
@@ -146,13 +149,13 @@ class Remembering(Handle):
             and known.remember
         ):
             owners.append(known.key)
-        found = [one for of in owners for one in stated.near(connection, of, numbers(wanted), _MOST_NEAR)]
+        found = [one for of in owners for one in stated.near(connection, of, wanted, _MOST_NEAR)]
         here = {message.seq for message in view.messages}
         found = [one for one in found if one.chat != row.key or here.isdisjoint(one.line.sources)]
         found = [one for one in found if one.chat == row.key or is_personal(one.line)]
         room = min(budget // NEAR_SHARE, NEAR_MOST)
         best: list[Line] = []
-        for one in bearing(question, found):
+        for one in bearing(question, found, _SLIGHTLY if given else _CLEARLY):
             line = elsewhere(one.line, 1000 + len(best)) if one.chat != row.key else one.line
             tokens = line_tokens(line.shown)
             if tokens <= room:

@@ -245,7 +245,7 @@ def note_marks(connection: Connection, state: State, marks: Marks) -> None:
     """Write what the triggers must remember, with the counters that go with it."""
     row = state.row
     state.marks, row.marks = marks, marks_json(marks)
-    store.touch(connection, row.key, last_seq=row.last_seq, users=row.users, marks=row.marks, read_to=row.read_to)
+    store.touch(connection, row.key, last_seq=row.last_seq, users=row.users, marks=row.marks)
 
 
 def marks_json(marks: Marks) -> str:

@@ -319,8 +319,14 @@ class _Draft(Layout):
 
     def quote(self) -> None:
         """Add recalled words where the question may ask for them, as many as fit in the free room."""
+        near, self.near = self.near, []
         told = {normal(line.words) for line in self.parts.lines}
-        self.near = [line for line in self.near if normal(line.words) not in told]
+        whole = {message.seq for message in self.parts.earlier}
+        for line in self.view.near if self.view.fill else near:
+            if normal(line.words) not in told and not whole >= {*line.sources} > set():
+                self.near.append(line)
+                if self._over():
+                    self.near.pop()
         if self.view.recalled is None:
             return
         self.kept = 0

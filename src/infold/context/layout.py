@@ -56,7 +56,7 @@ class Layout:
         self.parts = Parts.of(view)
         self.all_shown = dict(self.parts.shown)
         self.sources = [f"> [{at}] {escape(text)}" for at, text in enumerate(sources, 1)]
-        self.near = list(view.near)
+        self.near = [] if view.fill else list(view.near)
         self.related = list(view.related)
         self.overflows = False  # whether there are more recalled words than fit
         self.kept = 0  # tokens kept free for recalled words

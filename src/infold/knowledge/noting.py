@@ -1,12 +1,15 @@
-"""What messages state that lasts, and of entities: noted in the transaction that adds them, for the chat and for its user."""
+"""What messages state that lasts, and of entities. What users state of themselves is noted in the transaction that adds the
+message, and known in all their chats at once."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from infold import entities
+from infold.entities import Mention
 from infold.knowledge.facts import notable
-from infold.knowledge.standing import hints_of, is_secret, rank_of, stays
+from infold.knowledge.standing import hints_of, is_known, is_secret, may_be_known, rank_of, stays
 from infold.ledger import derived, mentions, stated, store
 from infold.ledger.erasure import delete_mentions_at
 from infold.ledger.query import Connection
@@ -21,10 +24,10 @@ from infold.quoting.reading import REACH
 from infold.quoting.replacing import Effect, Index, effects, resolve
 
 BATCH = 256
-"""Messages that are read at once where an earlier version left them unread."""
+"""Messages that are read at once."""
 _NEAR = 20
 """Messages before one whose lines it may speak of without a word in common: "make that 700"."""
-_MOST = 60
+_MOST = 30
 """Earlier lines that a new one is compared with."""
 
 
@@ -41,27 +44,37 @@ def candidates(
     return read_all(messages, before[-REACH:])
 
 
-def note(
-    connection: Connection,
-    row: ChatRow,
-    messages: Sequence[Message],
-    before: Sequence[Message] = (),
-    apart: bool = False,
+def note_at_once(
+    connection: Connection, row: ChatRow, message: Message, before: Sequence[Message], apart: bool = False
 ) -> None:
-    """Note what some messages state that lasts, and what they say of entities. They follow each other. What is noted `apart`
-    is known in its chat alone. The caller writes the row, which says up to where messages are noted."""
+    """Note what a user's message states of themselves. The rest of it is noted when the chat is folded, or when somebody asks
+    for it. What is noted `apart` is known in its chat alone."""
     noting = _Noting(connection, row)
-    for message, found in zip(messages, candidates(connection, row.key, messages, before), strict=True):
-        if message.role == "user":
-            for one in _single(found):
-                if notable(line := quotation(one)):
-                    noting.take(line, apart or stays(line, message.text, one.borrowed))
-        said = entities.read(message, found, row.id)
-        if said:
-            mentions.note_mentions(connection, row.key, None, said)
-            noting.changed()
-    if messages:
-        row.read_to = messages[-1].seq
+    (found,) = candidates(connection, row.key, [message], before)
+    for one in _single(found):
+        if may_be_known(one):
+            line = quotation(one)
+            if is_known(line):
+                noting.take(line, apart or stays(line, message.text, one.borrowed))
+
+
+def note(connection: Connection, row: ChatRow, messages: Sequence[Message]) -> None:
+    """Note all that some messages state that lasts, and what they say of entities. They follow each other."""
+    if not messages:
+        return
+    noting = _Noting(connection, row)
+    known = stated.places_between(connection, row.key, messages[0].seq, messages[-1].seq)
+    said: list[Mention] = []
+    for message, found in zip(messages, candidates(connection, row.key, messages), strict=True):
+        for one in _single(found) if message.role == "user" else ():
+            if one.places not in known and notable(line := quotation(one)):
+                noting.take(line, stays(line, message.text, one.borrowed))
+        said += entities.read(message, found, row.id)
+    mentions.note_mentions(connection, row.key, None, said)
+    if said:
+        noting.changed()
+    row.read_to = messages[-1].seq
+    derived.set_read_to(connection, row.key, row.read_to)
 
 
 def _single(found: Sequence[Candidate]) -> list[Candidate]:
@@ -104,34 +117,37 @@ class _Noting:
         owner = -row.key if apart or self._owner is None else self._owner
         words = hints_of(line)
         key = stated.note(connection, row.key, owner, line, rank_of(line), words, apart)
-        _meet(connection, row.key, owner, key, line, words)
+        _meet(connection, row, owner, key, replace(line, chat=row.id), words)
 
 
-def _meet(connection: Connection, chat: int, owner: int, key: int, line: Line, words: Sequence[int]) -> None:
-    """Let a new line end earlier ones that it overrules or repeats, or be ended by one that was said later."""
-    first = max(line.sources) - _NEAR
-    some = {one.key: one for one in stated.near(connection, owner, words, _MOST)}
-    some |= {one.key: one for one in stated.just_before(connection, chat, owner, first)}
-    mine = some.pop(key)
-    said, index = said_of(mine.line), Index()
-    rows = sorted(some.values(), key=lambda one: (one.line.said_at, one.chat, max(one.line.sources), one.key))
+def _meet(connection: Connection, row: ChatRow, owner: int, key: int, line: Line, words: Sequence[int]) -> None:
+    """Let a new line end earlier ones that it overrules, or be ended by one that was said later."""
+    said = said_of(line)
+    if not (said.slot or said.changed or said.taken or said.brief or said.denies):
+        return  # it overrules nothing, and what only says the same is not shown twice
+    some = stated.near(connection, owner, words, _MOST)
+    if said.brief or said.changed:
+        some += stated.just_before(connection, row.key, owner, max(line.sources) - _NEAR)
+    rows = sorted({one.key: one for one in some if one.key != key}.values(), key=_order)
+    index = Index()
     at = {index.add(said_of(one.line)): one for one in rows}
     for number, effect in effects(said, index):
         other = at[number]
-        if effect is Effect.REPEATS:
-            stated.end(connection, key, by=other.key)
-            return
-        if effect is not Effect.CONFLICTS:
+        if effect in (Effect.REPLACES, Effect.CLOSES):
             stated.end(connection, other.key, by=key)
             if effect is Effect.REPLACES:  # the new value holds as the old one did
                 stated.lift(connection, key, other.rank)
-    later = [one for one in rows if one.line.said_at > line.said_at]
-    for one in later:
-        alone = Index()
-        alone.add(said)
-        if any(effect in (Effect.REPLACES, Effect.CLOSES) for _, effect in effects(said_of(one.line), alone)):
-            stated.end(connection, key, by=one.key)
-            return
+    for one in rows:
+        if one.line.said_at > line.said_at:
+            alone = Index()
+            alone.add(said)
+            if any(effect in (Effect.REPLACES, Effect.CLOSES) for _, effect in effects(said_of(one.line), alone)):
+                stated.end(connection, key, by=one.key)
+                return
+
+
+def _order(one: stated.Held) -> tuple[int, int, int, int]:
+    return one.line.said_at, one.chat, max(one.line.sources), one.key
 
 
 # Whose it is ---------------------------------------------------------------------------------------------
@@ -153,10 +169,10 @@ def owner_of(connection: Connection, row: ChatRow) -> int:
 
 def own(connection: Connection, row: ChatRow) -> None:
     """Find the owner of a chat's words again, after its user changed, or what may be known of it."""
-    unsettled = {*stated.owners(connection, row.key)}
     owner = owner_of(connection, row)
+    unsettled = {*stated.owners(connection, row.key), owner}
     _give(connection, row, owner)
-    for one in sorted({*unsettled, owner, -row.key}):
+    for one in sorted(unsettled):
         settle(connection, one)
 
 
@@ -182,8 +198,7 @@ def settle(connection: Connection, owner: int) -> None:
     """Work out anew what holds of all that is known of an owner."""
     rows = stated.rows_of_owner(connection, owner)
     found = resolve([said_of(line) for _, line in rows])
-    ended = {rows[at][0]: rows[by][0] for at, by in (*found.repeats.items(), *found.gone.items())}
-    stated.set_ended(connection, owner, ended)
+    stated.set_ended(connection, owner, {rows[at][0]: rows[by][0] for at, by in found.gone.items()})
     ranks = {key: rank_of(line) for key, line in rows}
     for at, by in sorted(found.gone.items()):
         if at in found.replaced:
@@ -196,17 +211,13 @@ def settle(connection: Connection, owner: int) -> None:
 # Taking back, and reading again ----------------------------------------------------------------------------
 
 
-def catch_up(connection: Connection, key: int) -> bool:
-    """Note some of what was added but never read; False where nothing is left."""
+def catch_up(connection: Connection, key: int, upto: int | None = None) -> bool:
+    """Note some of what was added and not read yet, or of what was up to a position; False where nothing is left."""
     row = store.chat_by_key(connection, key)
-    if row is None or row.read_to >= row.last_seq:
+    last = min(row.last_seq, upto or row.last_seq) if row is not None else 0
+    if row is None or row.read_to >= last:
         return False
-    note(
-        connection,
-        row,
-        store.messages_between(connection, key, row.read_to + 1, min(row.last_seq, row.read_to + BATCH)),
-    )
-    derived.set_read_to(connection, key, row.read_to)
+    note(connection, row, store.messages_between(connection, key, row.read_to + 1, min(last, row.read_to + BATCH)))
     return True
 
 
@@ -227,12 +238,15 @@ def renote(connection: Connection, row: ChatRow, seqs: Iterable[int]) -> tuple[i
     facts, unsettled = stated.forget_at(connection, row.key, changed)
     said = delete_mentions_at(connection, row.key, changed)
     upto, _ = derived.read_to(connection, row.key)
-    after = sorted({seq + more for seq in changed for more in range(REACH + 1) if seq + more <= upto})
+    after = sorted({seq + more for seq in changed for more in range(REACH + 1)})
     again = [one for one in store.messages_at(connection, row.key, after) if one.content not in (REMOVED, UNREADABLE)]
     unsettled |= stated.forget_at(connection, row.key, (message.seq for message in again))[1]
     delete_mentions_at(connection, row.key, (message.seq for message in again))
     for message in again:
-        note(connection, row, [message], apart=message.seq in apart)
+        if message.role == "user" and row.user:
+            note_at_once(connection, row, message, (), apart=message.seq in apart)
+        if message.seq <= upto:
+            note(connection, row, [message])
     row.read_to = upto
     derived.set_read_to(connection, row.key, upto)
     for owner in sorted({*unsettled, *stated.owners(connection, row.key)}):

@@ -15,16 +15,19 @@ from infold.quoting.telling import stem, telling
 
 if TYPE_CHECKING:
     from infold.ledger.stated import Held
+    from infold.quoting.candidate import Candidate
 
 VITAL = 10_000
 """Added to the rank of health, safety and law: they come first."""
 KNOWN, FAINT = 450, 250
 """The least score for standing of what is known elsewhere, and of what is so where a question is near to it."""
+_HINTS = 10
+"""Words by which a line is found."""
 _READ = 2000
 """Characters of a question that are read."""
 
-_RARE, _PLAIN, _TOPIC, _LEAST, _FEW = 4, 2, 1, 1, 3
-"""What words and topics in common count, how much of it makes a line bear on a question, and how many lines a rare word is in."""
+_RARE, _PLAIN, _TOPIC, _FEW = 4, 2, 1, 3
+"""What words and topics in common count, and how many lines a rare word is in."""
 
 _TOPICS = {
     "food": """eat food meal dinner lunch breakfast brunch supper dessert cook cooking recipe restaurant dish snack vegetarian vegan
@@ -140,6 +143,22 @@ def stays(line: Line, said: str, borrowed: bool) -> bool:
 _PARTS = re.compile(r"(?<=[.!?;:\n]) ")
 
 
+_CUE = re.compile(
+    r"\b(?:always|never|prefer|avoid|hate|love|usually|stand|allerg|celiac|coeliac|diabet|vegan|vegetarian|intoleran|pregnan|asthma|epilep|wheelchair|call me|my name|immer|nie|nenn|heiße"
+    r"|toujours|jamais|appelle|siempre|nunca|llam|sempre|chamo)|过敏|不要|别|叫我"
+)
+
+
+def may_be_known(one: Candidate) -> bool:
+    """Whether a sentence may be worth knowing elsewhere: most are not, and nothing else is asked of them."""
+    return one.standing >= FAINT or _CUE.search(one.words.lower()) is not None
+
+
+def is_known(line: Line) -> bool:
+    """Whether a line may be known elsewhere: in any chat, or where a question is near to it."""
+    return is_personal(line) and rank_of(line) >= FAINT
+
+
 def is_faint(line: Line) -> bool:
     """Whether a person's line may be worth knowing, though nobody can be sure that it holds for long."""
     return line.own and (line.standing >= FAINT or is_vital_line(line) or _HABIT.search(line.words) is not None)
@@ -173,10 +192,15 @@ def asked_about(question: str) -> tuple[frozenset[str], frozenset[str]]:
 
 def hints_of(line: Line) -> list[int]:
     """Numbers of the words that a line can be found by."""
-    said = said_of(line)
-    words = said.core | telling(line.words.lower())
-    words |= said.slot.of if said.slot is not None else frozenset()
-    return numbers(words | topics(words))
+    words = telling(line.words.lower())
+    slot = said_of(line).slot
+    return numbers(sorted(words, key=lambda word: (-len(word), word))[:_HINTS] + (sorted(slot.of) if slot else []))
+
+
+def numbers_near(question: str) -> list[int]:
+    """Numbers of the words of a question, and of others that are about the same."""
+    stems, about = asked_about(question)
+    return numbers(stems | {word for word, topics in _TOPICS_OF.items() if not about.isdisjoint(topics)})
 
 
 def numbers(words: Iterable[str]) -> list[int]:
@@ -184,8 +208,9 @@ def numbers(words: Iterable[str]) -> list[int]:
     return sorted({zlib.crc32(word.encode("utf-8", "surrogatepass")) & 0x7FFFFFFF for word in words})
 
 
-def bearing(question: str, found: Sequence[Held]) -> list[Held]:
-    """Those of some lines that bear on a question, the nearest first: by the words they share, and by what both are about."""
+def bearing(question: str, found: Sequence[Held], least: int) -> list[Held]:
+    """Those of some lines that bear on a question, the nearest first: by the words they share, and by what both are about, which
+    counts `least` together."""
     stems, about = asked_about(question)
     every = [(one, telling(one.line.words.lower())) for one in found]
     holders = Counter(stem for _, words in every for stem in words)
@@ -193,6 +218,6 @@ def bearing(question: str, found: Sequence[Held]) -> list[Held]:
     for one, words in every:
         shared = sum(_RARE if holders[word] <= _FEW else _PLAIN for word in words & stems)
         near = shared + _TOPIC * len(topics(words) & about)
-        if near >= _LEAST:
+        if near >= least:
             scored.append((-near, -one.rank, -one.line.said_at, one.key, one))
     return [one for *_, one in sorted(scored, key=lambda item: item[:4])]

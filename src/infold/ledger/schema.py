@@ -242,13 +242,12 @@ Index("stated_held", stated.c.owner, stated.c.ended, stated.c.rank, stated.c.sai
 hints = Table(
     "hints",
     metadata,
-    Column("line", Key, primary_key=True),  # of `stated`
-    Column("word", Integer, primary_key=True),  # number of a word that it can be found by
-    Column("owner", Key, nullable=False),
+    Column("owner", Key, primary_key=True),  # as in `stated`
+    Column("word", Integer, primary_key=True),  # number of a word
+    Column("line", Key, primary_key=True),  # key of the row in `stated` that can be found by it
     sqlite_with_rowid=False,
 )
 """Words that what was stated can be found by."""
-Index("hints_by_word", hints.c.owner, hints.c.word, hints.c.line)
 
 mentions = Table(
     "mentions",

@@ -21,7 +21,7 @@ from infold.ledger.archive import removed_seqs
 from infold.ledger.mentions import Damaged
 from infold.ledger.query import Connection, Query, among
 from infold.ledger.schema import chats, hints, stated, users
-from infold.lines.line import Line
+from infold.lines.line import Line, Place
 
 log = logging.getLogger("infold")
 P = bindparam
@@ -79,6 +79,14 @@ _just_before = Query(
         stated.c.chat == P("of"), stated.c.owner == P("owner"), stated.c.ended.is_(None), stated.c.seq >= P("from_seq")
     ).order_by(stated.c.seq, stated.c.key)
 )
+_places_between = Query(
+    select(stated.c.places).where(stated.c.chat == P("of"), stated.c.seq.between(P("first"), P("last")))
+)
+_pending = Query(
+    select(chats.c.key)
+    .where(chats.c.tenant == P("tenant"), chats.c.user == P("of"), chats.c.read_to < chats.c.last_seq)
+    .order_by(chats.c.key)
+)
 _insert_hint = Query(insert(hints).values(line=P("line"), word=P("word"), owner=P("owner")))
 _end = Query(update(stated).where(stated.c.key == P("of")).values(ended=P("by")))
 _hold_all = Query(update(stated).where(stated.c.owner == P("of"), stated.c.ended.is_not(None)).values(ended=None))
@@ -88,10 +96,8 @@ _own = Query(
     .where(stated.c.chat == P("of"), stated.c.key == P("line"))
     .values(owner=P("to_owner"), ended=None, rank=P("to_rank"))
 )
-_delete_hints = Query(delete(hints).where(hints.c.line == P("of")))
-_delete_hints_of_chat = Query(
-    delete(hints).where(hints.c.line.in_(select(stated.c.key).where(stated.c.chat == P("of"))))
-)
+_delete_hints = Query(delete(hints).where(hints.c.owner == P("owner"), hints.c.line == P("of")))
+_owner = Query(select(stated.c.owner).where(stated.c.key == P("of")))
 _one = Query(delete(stated).where(stated.c.key == P("of")))
 _owners = Query(select(stated.c.owner).where(stated.c.chat == P("of")).distinct())
 _unowned = Query(select(stated.c.key).where(stated.c.chat == P("of"), stated.c.owner.is_(None)).limit(1))
@@ -195,8 +201,10 @@ def note(
 
 def own(connection: Connection, chat: int, key: int, owner: int, rank: int, words: Iterable[int]) -> None:
     """Give a row an owner; it holds until somebody says otherwise."""
+    before = _owner(connection, of=key).fetchone()
+    if before[0] is not None:
+        _delete_hints(connection, owner=before[0], of=key)
     _own(connection, of=chat, line=key, to_owner=owner, to_rank=rank)
-    _delete_hints(connection, of=key)
     _insert_hint.each(connection, [{"line": key, "word": word, "owner": owner} for word in words])
 
 
@@ -260,6 +268,17 @@ def near(connection: Connection, owner: int, words: Iterable[int], most: int) ->
     """What holds of an owner and has some of these words, in the order it was said; of very many what has most of them."""
     wanted = json.dumps(sorted(set(words)))
     return _as_held(_near(connection, of=owner, words=wanted, most=most)) if wanted != "[]" else []
+
+
+def places_between(connection: Connection, chat: int, first: int, last: int) -> set[tuple[Place, ...]]:
+    """Where the words stand that were noted of some messages."""
+    rows = _places_between(connection, of=chat, first=first, last=last)
+    return {tuple(Place(*place) for place in json.loads(row[0])) for row in rows}
+
+
+def pending(connection: Connection, user: str) -> list[int]:
+    """The chats of a user of which not everything is read."""
+    return [row[0] for row in _pending(connection, of=user)]
 
 
 def just_before(connection: Connection, chat: int, owner: int, first: int) -> list[Held]:
@@ -356,7 +375,7 @@ def _forget(connection: Connection, rows: Sequence[Sequence[Any]]) -> set[int]:
     for key, _, _, owner in rows:
         if owner is not None:
             by_owner.setdefault(owner, []).append(key)
-        _delete_hints(connection, of=key)
+            _delete_hints(connection, owner=owner, of=key)
         _one(connection, of=key)
     unsettled = set()
     for owner, keys in by_owner.items():

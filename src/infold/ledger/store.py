@@ -72,9 +72,7 @@ _family = Query(
 )
 _tenants = Query(select(chats.c.tenant).distinct().order_by(chats.c.tenant))
 _touch = Query(
-    update(chats)
-    .where(chats.c.key == P("of"))
-    .values(last_seq=P("to_seq"), users=P("to_users"), marks=P("to_marks"), read_to=P("to_read"))
+    update(chats).where(chats.c.key == P("of")).values(last_seq=P("to_seq"), users=P("to_users"), marks=P("to_marks"))
 )
 _set_chat = Query(
     update(chats)
@@ -137,9 +135,9 @@ def tenants(connection: Connection) -> list[str]:
     return [row[0] for row in _tenants(connection)]
 
 
-def touch(connection: Connection, key: int, *, last_seq: int, users: int, marks: str, read_to: int) -> None:
+def touch(connection: Connection, key: int, *, last_seq: int, users: int, marks: str) -> None:
     """Note what an add changed in the chat's row."""
-    _touch(connection, of=key, to_seq=last_seq, to_users=users, to_marks=marks, to_read=read_to)
+    _touch(connection, of=key, to_seq=last_seq, to_users=users, to_marks=marks)
 
 
 def set_chat(connection: Connection, row: ChatRow) -> None:

@@ -29,9 +29,8 @@ def upgrade() -> None:
     op.create_index("stated_held", "stated", ["owner", "ended", "rank", "said_at"])
     op.create_table(
         "hints",
-        sa.Column("line", key, primary_key=True),
+        sa.Column("owner", key, primary_key=True),
         sa.Column("word", sa.Integer, primary_key=True),
-        sa.Column("owner", key, nullable=False),
+        sa.Column("line", key, primary_key=True),
         sqlite_with_rowid=False,
     )
-    op.create_index("hints_by_word", "hints", ["owner", "word", "line"])
