@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from infold.knowledge.standing import is_faint
 from infold.lines.line import CONFLICTING, CURRENT, SUPERSEDED, Line, is_standing
 from infold.lines.merging import said_of
 from infold.quoting import replacing
@@ -69,7 +68,7 @@ def lasts(line: Line) -> bool:
 
 def notable(line: Line) -> bool:
     """Whether a line is worth noting beside memory: a fact, or a word of change or of what is done, which may overrule one."""
-    if lasts(line) or is_faint(line):
+    if lasts(line):
         return True
     if not line.own:
         return False

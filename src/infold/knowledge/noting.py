@@ -27,7 +27,7 @@ BATCH = 256
 """Messages that are read at once."""
 _NEAR = 20
 """Messages before one whose lines it may speak of without a word in common: "make that 700"."""
-_MOST = 30
+_MOST = 12
 """Earlier lines that a new one is compared with."""
 
 
@@ -68,7 +68,7 @@ def note(connection: Connection, row: ChatRow, messages: Sequence[Message]) -> N
     for message, found in zip(messages, candidates(connection, row.key, messages), strict=True):
         for one in _single(found) if message.role == "user" else ():
             if one.places not in known and notable(line := quotation(one)):
-                noting.take(line, stays(line, message.text, one.borrowed))
+                noting.take(line, row.user is not None and stays(line, message.text, one.borrowed))
         said += entities.read(message, found, row.id)
     mentions.note_mentions(connection, row.key, None, said)
     if said:
@@ -117,7 +117,8 @@ class _Noting:
         owner = -row.key if apart or self._owner is None else self._owner
         words = hints_of(line)
         key = stated.note(connection, row.key, owner, line, rank_of(line), words, apart)
-        _meet(connection, row, owner, key, replace(line, chat=row.id), words)
+        if owner > 0:  # what holds of a chat alone is worked out for those who ask
+            _meet(connection, row, owner, key, replace(line, chat=row.id), words)
 
 
 def _meet(connection: Connection, row: ChatRow, owner: int, key: int, line: Line, words: Sequence[int]) -> None:
@@ -125,7 +126,7 @@ def _meet(connection: Connection, row: ChatRow, owner: int, key: int, line: Line
     said = said_of(line)
     if not (said.slot or said.changed or said.taken or said.brief or said.denies):
         return  # it overrules nothing, and what only says the same is not shown twice
-    some = stated.near(connection, owner, words, _MOST)
+    some = stated.near(connection, owner, words, _MOST, shared=1 if said.slot or said.taken else 2)
     if said.brief or said.changed:
         some += stated.just_before(connection, row.key, owner, max(line.sources) - _NEAR)
     rows = sorted({one.key: one for one in some if one.key != key}.values(), key=_order)
@@ -178,7 +179,7 @@ def own(connection: Connection, row: ChatRow) -> None:
 
 def _give(connection: Connection, row: ChatRow, owner: int) -> None:
     for key, line, apart in stated.rows_of_chat(connection, row.key):
-        to = -row.key if apart else owner
+        to = -row.key if apart or stays(line, line.quote, False) else owner
         stated.own(connection, row.key, key, to, rank_of(line), hints_of(line))
 
 

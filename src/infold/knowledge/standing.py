@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 VITAL = 10_000
 """Added to the rank of health, safety and law: they come first."""
-KNOWN, FAINT = 450, 250
+KNOWN, FAINT = 450, 350
 """The least score for standing of what is known elsewhere, and of what is so where a question is near to it."""
 _HINTS = 10
 """Words by which a line is found."""
@@ -157,11 +157,6 @@ def may_be_known(one: Candidate) -> bool:
 def is_known(line: Line) -> bool:
     """Whether a line may be known elsewhere: in any chat, or where a question is near to it."""
     return is_personal(line) and rank_of(line) >= FAINT
-
-
-def is_faint(line: Line) -> bool:
-    """Whether a person's line may be worth knowing, though nobody can be sure that it holds for long."""
-    return line.own and (line.standing >= FAINT or is_vital_line(line) or _HABIT.search(line.words) is not None)
 
 
 def rank_of(line: Line) -> int:

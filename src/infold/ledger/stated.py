@@ -59,6 +59,7 @@ _found = (
     select(hints.c.line, func.count().label("hits"))
     .where(hints.c.owner == P("of"), among(hints.c.word, "words"))
     .group_by(hints.c.line)
+    .having(func.count() >= P("shared"))
     .order_by(func.count().desc(), hints.c.line.desc())
     .limit(P("most"))
     .subquery()
@@ -264,10 +265,10 @@ def held(connection: Connection, owner: int, least: int, most: int) -> list[Held
     return _as_held(_held(connection, of=owner, least=least, most=most))
 
 
-def near(connection: Connection, owner: int, words: Iterable[int], most: int) -> list[Held]:
-    """What holds of an owner and has some of these words, in the order it was said; of very many what has most of them."""
+def near(connection: Connection, owner: int, words: Iterable[int], most: int, shared: int = 1) -> list[Held]:
+    """What holds of an owner and has so many of these words, in the order it was said; of very many what has most of them."""
     wanted = json.dumps(sorted(set(words)))
-    return _as_held(_near(connection, of=owner, words=wanted, most=most)) if wanted != "[]" else []
+    return _as_held(_near(connection, of=owner, words=wanted, most=most, shared=shared)) if wanted != "[]" else []
 
 
 def places_between(connection: Connection, chat: int, first: int, last: int) -> set[tuple[Place, ...]]:
