@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
@@ -11,6 +10,7 @@ from sqlalchemy import delete, func, or_, select, update
 
 from infold.ledger import archive
 from infold.ledger.derived import BLOCK, drop_block
+from infold.ledger.journal import event_data
 from infold.ledger.query import Connection, Query
 from infold.ledger.schema import (
     GONE,
@@ -79,7 +79,7 @@ def change_events(connection: Connection, key: int, change: Callable[[Mapping[st
     """Rewrite what the events of a chat tell; how many were changed."""
     changed = 0
     for event, text in _events(connection, of=key).fetchall():
-        told = canonical_json(change(json.loads(text)))
+        told = canonical_json(change(event_data(text) or {}))  # nobody knows whose words a damaged one holds
         if told != text:
             _set_event(connection, of=event, to_data=told)
             changed += 1

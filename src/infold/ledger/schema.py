@@ -16,7 +16,7 @@ from sqlalchemy import (
     UniqueConstraint,
 )
 
-HEAD = "0012"
+HEAD = "0013"
 """Newest migration; `migrations/versions` holds all of them."""
 
 metadata = MetaData()
@@ -148,6 +148,7 @@ pins = Table(
     Column("tokens", Integer, nullable=False),
     Column("created_at", BigInteger, nullable=False),
     Column("by", String, nullable=False, server_default="user"),  # whose word it is: user or operator
+    Column("seal", Integer),  # as in lines
     UniqueConstraint("chat", "id"),
 )
 
