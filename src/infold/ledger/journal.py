@@ -52,6 +52,11 @@ def all_pins(connection: Connection, key: int, chat: str) -> tuple[Line, ...]:
     return tuple(found)
 
 
+def pin_texts(connection: Connection, key: int) -> dict[str, str]:
+    """The texts of a chat's pins by their ids, those of damaged ones too."""
+    return {row[0]: str(row[1]) for row in _pins(connection, of=key)}
+
+
 def damaged_pins(connection: Connection, key: int) -> list[int]:
     """The rows of a chat's pins that are not what was written."""
     return [row for row, pin in _read_pins(connection, key) if pin is None]

@@ -235,6 +235,7 @@ class Receipt(BaseModel):
     blocks: int
     events: int
     pins: int
+    titles: int
     chats: int
     clean: bool
 
