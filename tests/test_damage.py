@@ -225,7 +225,7 @@ def test_D7_bytes_that_are_no_text_damage_one_row(filled: str, table: str, colum
 
 
 @pytest.mark.skipif(POSTGRES, reason="a server's columns have one type")
-@pytest.mark.parametrize("column", ["content", "body"])
+@pytest.mark.parametrize("column", ["content", "body", "role", "tokens", "created_at"])
 def test_D7_a_message_that_is_no_text_is_unreadable(filled: str, column: str) -> None:
     rawsql.change(filled, f"UPDATE messages SET {column} = x'00ff' WHERE id = 'u29'")
     with opened(filled) as memory:

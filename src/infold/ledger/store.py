@@ -31,7 +31,7 @@ from infold.ledger.schema import (
     stated,
 )
 from infold.marks import REMOVED, UNREADABLE
-from infold.messages import Message, load
+from infold.messages import ROLES, Message, load
 from infold.tokens import message_tokens
 
 log = logging.getLogger("infold")
@@ -266,8 +266,15 @@ def _messages(connection: Connection, key: int, rows: Sequence[Sequence[Any]]) -
                 name_of(connection, key),
                 row[4],
             )
-            found.append(_message((*row[:8], archive.ARCHIVED), {}))
+            found.append(_unreadable(row))
     return found
+
+
+def _unreadable(row: Sequence[Any]) -> Message:
+    """What stands in the place of a damaged message."""
+    role, id, seq, at = row[0], row[3], row[4], row[5]
+    role, at = role if role in ROLES else "user", at if isinstance(at, int) else 0
+    return Message(role, UNREADABLE, id=id, seq=seq, created_at=at, tokens=_mark_tokens(role, UNREADABLE))
 
 
 def name_of(connection: Connection, key: int) -> str:
@@ -286,6 +293,8 @@ def _message(row: Sequence[Any], held: Mapping[int, archive.Said]) -> Message:
             content, body = held[seq]
     if not isinstance(content, str) and (content is not None or body is None):
         raise ValueError("a message has a text or a body")
+    if role not in ROLES or not isinstance(tokens, int) or not isinstance(created_at, int):
+        raise ValueError("a message has a role, a count of tokens and a time")
     return load(role, content, body, id=id, seq=seq, created_at=created_at, model_variant=model_variant, tokens=tokens)
 
 
