@@ -54,13 +54,13 @@ class Receipt:
     """Events that may have quoted messages: the quotations were removed; for a user, the events."""
     pins: int = 0
     """Pins that were removed because they say, in any words, what a message said."""
-    titles: int = 0
-    """Titles that were removed for the same reason."""
     chats: int = 0
     """Chats that were removed."""
     clean: bool = True
     """Whether the database file was written anew too. False where another process kept it from that, or the disk was full:
     then bytes may be left in the file's free space, or in its log, until the next forgetting or VACUUM."""
+    titles: int = 0
+    """Titles of chats that were removed because they say, in any words, what a message said."""
 
 
 def forget_messages(memory: Memory, chat: Chat, key: int, ids: Sequence[str]) -> Receipt:

@@ -235,9 +235,9 @@ class Receipt(BaseModel):
     blocks: int
     events: int
     pins: int
-    titles: int
     chats: int
     clean: bool
+    titles: int
 
 
 class Fault(BaseModel):
