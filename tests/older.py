@@ -41,6 +41,7 @@ def without_lines(url: str) -> None:
     steps = [f"DROP VIEW {where}{name}{' CASCADE' if server else ''}" for name in _VIEWS]
     steps += [
         "ALTER TABLE pins DROP COLUMN by" if server else 'ALTER TABLE pins DROP COLUMN "by"',
+        "ALTER TABLE pins DROP COLUMN seal",
         "ALTER TABLE calls DROP COLUMN asked",
         "DROP TABLE installation",
         "DROP INDEX messages_of_operators",

@@ -14,6 +14,7 @@ import pytest
 
 from infold import Memory
 from infold.service.keys import create_key, revoke_key
+from tests import rawsql
 from tests.conftest import user
 from tests.servers import SOON, Running, problem, start_server
 
@@ -127,6 +128,23 @@ def test_pages_of_a_chat_that_was_made_anew_begin_anew(api: Client) -> None:
         (last,) = api.get(path, params={"cursor": cursor}).json()["items"]
         assert (last["type"], pages[-1]["items"][0]["type"]) == ("pinned", "chat_created")
     problem(api.get(path, params={"cursor": pages[0]["next_cursor"]}), 400, "bad_cursor")
+
+
+def test_D7_damaged_events_are_left_out_of_pages_and_streams(api: Client, running: Running) -> None:
+    api.post("/v1/chats/damaged/messages", json=user("hello"))
+    for number in range(6):
+        api.post("/v1/chats/damaged/pins", json={"text": f"pin {number}"})
+    every = api.get("/v1/chats/damaged/events").json()["items"]
+    for event in every[1:4]:
+        rawsql.change(running.database, "UPDATE events SET data = '{' WHERE key = ?", int(event["id"].split("-")[1]))
+    left = [every[0], *every[4:]]
+    assert api.get("/v1/chats/damaged/events").json()["items"] == left
+    first = api.get("/v1/chats/damaged/events", params={"limit": 1}).json()
+    assert first["items"] == left[:1]
+    rest = api.get("/v1/chats/damaged/events", params={"limit": 2, "cursor": first["next_cursor"]}).json()
+    assert rest["items"] == left[1:3]
+    with listening(api, "damaged", "0") as events:
+        assert [next(events) for _ in left] == left
 
 
 def test_from_another_process(api: Client, running: Running) -> None:

@@ -222,6 +222,24 @@ def test_verify_finds_a_changed_message_and_says_which(run: Run, tmp_path: Path)
     assert run("doctor")[0] == 1
 
 
+@pytest.mark.parametrize(
+    "change", ["chats SET policy = '{'", "chats SET marks = '{'", "messages SET body = '{'", "events SET data = '{'"]
+)
+def test_D7_no_command_shows_a_raw_error_for_a_damaged_row(run: Run, tmp_path: Path, change: str) -> None:
+    run("add", "trip", "hello", "--user", "ada")
+    with Memory(f"sqlite:///{tmp_path}/infold.db") as memory, memory.database.write() as connection:
+        connection.execute(f"UPDATE {change}")
+    for command in (["add", "trip", "again"], ["context", "trip"], ["summary", "trip"], ["facts", "trip"], ["chats"]):
+        code, out, err = run(*command)
+        assert (command, code, err) == (command, 0, err)
+        assert "Expecting" not in out + err
+    with Memory(f"sqlite:///{tmp_path}/infold.db") as memory, memory.database.write() as connection:
+        connection.execute(f"UPDATE {change}")
+    code, out, _ = run("verify", "--repair")
+    assert code == 1
+    assert "Expecting" not in out
+
+
 def test_verify_repairs_what_was_changed_in_memory(run: Run, tmp_path: Path) -> None:
     with Memory(f"sqlite:///{tmp_path}/infold.db") as memory:
         chat = memory.chat("trip", preset="rolling")

@@ -14,12 +14,13 @@ import pytest
 
 from infold import Chat, DuplicateIdError, Memory, MessageError, NotFoundError, Receipt, summarize_memory
 from infold import preset as policy
-from infold.ledger import prefixes
+from infold.ledger import calls, journal, prefixes, service
+from infold.ledger.rows import Call, Event
 from infold.marks import FORGOTTEN
 from infold.messages import Message, parse
 from infold.presets import PRESETS
 from infold.quoting.reading import read
-from infold.redaction import quotes, redacted
+from infold.redaction import quotes, redacted, retold
 from tests import rawsql
 from tests.conftest import assistant, call, counted_ids, result, ticking_clock, user, words
 from tests.databases import POSTGRES, fresh
@@ -321,6 +322,86 @@ def test_F6_when_a_pin_quotes_a_message(pin: str, said: str, same: bool) -> None
     assert quotes(pin, said) is same
 
 
+TOLD = [
+    ("No peanuts", "I am allergic to peanuts and shellfish.", (), True),
+    ("User has a peanut allergy", "I am allergic to peanuts and shellfish.", (), True),
+    ("Call Anna on Fridays", "Anna likes jazz.", (), True),
+    ("Call Anna on Fridays", "Anna likes jazz.", ("Anna is my sister.",), False),
+    ("User earns 5000", "My salary is 5,000 euros.", (), True),
+    ("User earns 5000", "My salary is 5,000 euros.", ("I earn 5000 a month.",), False),
+    ("Renew on 2026-06-01", "The lease ends June 1.", (), True),
+    ("Number 0170 1234567", "Call me: 0170-123-4567", (), True),
+    ("Mail ada@x.org first", "my address is ADA@x.org", (), True),
+    ("I must not eat peanuts", "I must not eat peanuts.", ("Remember: I must not eat peanuts!",), False),
+    ("What about it", "what about it then", ("Hello.",), True),
+    ("Answer in French", "I like French food.", (), False),
+    ("Always answer in French", "My sister lives in Porto.", (), False),
+    ("At most 3 sentences", "I have 3 cats.", (), False),
+]
+
+
+@pytest.mark.parametrize(("text", "said", "kept", "gone"), TOLD)
+def test_F6_when_a_text_tells_what_was_forgotten(text: str, said: str, kept: tuple[str, ...], gone: bool) -> None:
+    assert retold([text], ["Hello.", said], kept) == ({text} if gone else set())
+
+
+def test_F6_what_stays_is_read_only_where_something_might_go() -> None:
+    kept = iter(["I live in Porto."])
+    assert retold(["Answer in French", ""], ["I live in Porto."], kept) == set()
+    assert retold([], ["I live in Porto."], kept) == set()
+    assert [*kept] == ["I live in Porto."]
+
+
+def test_F6_pins_titles_and_entities_in_other_words_are_removed_and_counted(url: str) -> None:
+    with open_memory(url) as memory:
+        chat = filled(memory, "default", user="ada", title=f"About {SECRET}")
+        other = memory.chat("other", user="ada", title="Astor")
+        chat.pin(f"{SECRET} is dear to the user")
+        kept = chat.pin("Always answer in French")
+        memory.user("ada").set_entity("person", SECRET.lower())
+        memory.user("ada").set_entity("task", "Buy a present", owner=SECRET)
+        memory.user("ada").set_entity("task", "Renew the passport", due="2026-12-01")
+        chat.set_entity("project", f"Party of {SECRET}")
+        other.set_entity("task", f"Write to {SECRET}")
+        other.set_entity("task", "Water the plants")
+        memory.user("bob").set_entity("task", "Water the flowers")
+        receipt = chat.forget("secret")
+        assert (receipt.pins, receipt.titles) == (1, 1)
+        assert receipt.mentions >= 4
+        assert (chat.title, other.title) == (None, "Astor")
+        assert [pin.id for pin in chat.memory.pins] == [kept]
+        names = {entity.name for entity in memory.user("ada").entities}
+        assert {"Renew the passport", "Water the plants"} <= names
+        assert len(memory.user("bob").entities) == 1
+        assert_forgotten(memory, chat, url)
+
+
+def test_F6_what_another_message_says_too_stays(url: str) -> None:
+    with open_memory(url) as memory:
+        chat = memory.chat("c", preset="rolling", title="Peanut allergy", user="ada")
+        chat.add([user("I am allergic to peanuts.", id="first"), assistant("Noted.")])
+        memory.chat("other", user="ada").add(user("Mind my peanut allergy.", id="second"))
+        chat.pin("No peanuts")
+        chat.set_entity("problem", "Peanut allergy")
+        receipt = chat.forget("first")
+        assert (receipt.pins, receipt.titles, receipt.mentions) == (1, 1, 0)
+        assert [entity.name for entity in memory.user("ada").entities] == ["Peanut allergy"]
+        assert memory.chat("other").forget("second").mentions == 1
+        assert memory.user("ada").entities == []
+
+
+def test_F6_a_damaged_pin_is_forgotten_too(url: str) -> None:
+    with open_memory(url) as memory:
+        chat = filled(memory, "rolling")
+        chat.pin(f"{SECRET} is dear to the user")
+    rawsql.change(url, "UPDATE pins SET tokens = 1")
+    with open_memory(url) as memory:
+        chat = memory.chat("c")
+        assert chat.memory.pins == ()
+        assert chat.forget("secret").pins == 1
+        assert_forgotten(memory, chat, url)
+
+
 @pytest.mark.parametrize("preset", ["default", "rolling", "layered", "engine", "chunked"])
 @pytest.mark.parametrize("wait", [True, False])
 def test_D7_what_a_summarizer_wrote_and_said_is_redacted(url: str, preset: str, wait: bool) -> None:
@@ -547,6 +628,39 @@ def test_F6_a_user_is_forgotten_and_others_are_left_alone(url: str) -> None:
         memory.chat("newcomer", user="bob")
         with pytest.raises(NotFoundError, match="was deleted"):
             stale.add(user("I am still here"))
+
+
+def test_F6_no_byte_of_a_user_is_left(url: str) -> None:
+    """In messages, archives, memory, pins, titles, entities, events, calls, full text, digests and kept answers."""
+    name = "Quuxella"
+    with open_memory(url) as memory:
+        chat = filled(memory, "default", turns=80, user=name, title=f"{SECRET} title", system=f"You talk to {SECRET}.")
+        second = memory.chat(f"{name} 2", user=name)
+        second.add([user(f"I am {name}, born {SECRET}.", name=name), {**call("k"), "id": "k"}, result("k", SECRET)])
+        second.pin(f"{SECRET} first", by="operator")
+        second.set_entity("task", f"Call {SECRET}", links=[name])
+        memory.user(name).set_entity("person", f"{SECRET} junior", owner=name)
+        assert memory.compact(days=1, mode="archive").messages == 0
+        rawsql.change(url, "UPDATE messages SET created_at = 1 WHERE seq < 20")
+        assert memory.compact(days=1, mode="archive").messages
+        memory.settle()
+        with memory.database.write() as connection:
+            told = Call(SECRET, 1, 1, 1, 1, 0, None, "ok", None, SECRET.encode())
+            calls.insert_calls(connection, chat.key, [told], None)
+            journal.insert_event(connection, chat.key, Event("gate", 1, {"text": SECRET}, "c"))
+            prefixes.put(connection, chat.key, f"{name} {SECRET}", SECRET.encode(), 1)
+            service.reserve_answer(connection, "key", "token", b"print", 1)
+            service.keep_answer(connection, "key", "token", 200, {"x": SECRET}, SECRET.encode(), quotes=True)
+        assert SECRET in dump(url)["idempotent"]
+        assert memory.chat("c").recall("sister")
+        bystander = memory.chat("bystander", user="bob")
+        bystander.add(user("Nothing of it."))
+        bystander.pin("Stay.")
+        assert memory.user(name).forget().chats == 2
+        assert [info.id for info in memory.chats()] == ["bystander"]
+        assert_gone(url, SECRET, name, "Astor", "a79")
+        assert memory.verify().ok
+    assert_gone(url, SECRET, name, "Astor", "a79")
 
 
 def test_F6_a_handle_of_a_deleted_chat_never_writes_into_another(url: str) -> None:

@@ -217,6 +217,18 @@ def test_F12_pins_of_the_schema_before_are_the_users(path: Path) -> None:
     assert read(path, 'SELECT "by" FROM pins ORDER BY key') == [("user",), ("operator",)]
 
 
+def test_D7_pins_of_the_schema_before_are_believed_and_new_ones_are_sealed(path: Path) -> None:
+    brought_to(path, "0012")
+    with opened(path) as memory:
+        chat = memory.chat("trip")
+        chat.pin("Never name a price.")
+        assert [pin.text for pin in chat.memory.pins] == ["The gate code is 4711#.", "Never name a price."]
+        assert memory.verify().ok
+    (old,), (new,) = read(path, "SELECT seal FROM pins ORDER BY key")
+    assert old is None
+    assert isinstance(new, int)
+
+
 def test_F12_every_database_has_a_key_of_its_own(path: Path, tmp_path: Path) -> None:
     opened(path).close()
     opened(tmp_path / "new.db").close()
@@ -241,6 +253,7 @@ def test_E7_branches_of_an_old_database_know_what_they_branched_off(path: Path) 
                 data = json.dumps({"from": source, "at": 1})
                 branched = "INSERT INTO events (chat, type, created_at, data) VALUES (?, 'branched', 0, ?)"
                 connection.execute(branched, (key, data))
+                connection.execute(branched, (key, "{"))  # a damaged one says nothing
         connection.commit()
     with opened(path) as memory:
         memory.chat("trip").delete()

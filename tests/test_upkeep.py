@@ -24,7 +24,7 @@ def test_E4_retention_goes_on_after_an_error_nobody_expected(tmp_path: Path, cap
 
     async def run() -> None:
         async with app.router.lifespan_context(app), asyncio.timeout(60):
-            while caplog.text.count("chat 'a' was not compacted (JSONDecodeError)") < 2:
+            while caplog.text.count("chat 'a' was not compacted (ConfigError)") < 2:
                 await asyncio.sleep(0.05)
 
     asyncio.run(run())

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from infold.committing import GENESIS, fold_hash
-from infold.ledger import archive, fold_rows, store
+from infold.committing import GENESIS, fold_hash, removed_by
+from infold.ledger import archive, fold_rows, journal, store
 from infold.ledger.database import Database
 from infold.ledger.proof import gaps
 from infold.ledger.query import Connection
 from infold.ledger.rows import ChatRow, FoldRow
 from infold.lines.line import Line, line_tokens
-from infold.policy import Policy
+from infold.marks import UNREADABLE
 from infold.tokens import message_tokens
+from infold.unreadable import marks_from, policy_from
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +90,7 @@ def verify(connection: Connection, only: int | None = None) -> Proof:
             made = fold_rows.all_folds(connection, row.key)
             problems += [Problem(row.id, what) for what in _check_chat(connection, row, made)]
         except Exception as error:  # a damaged row may fail in any way, and is a finding
-            problems.append(Problem(row.id, f"a row cannot be read: {error}"))
+            problems.append(Problem(row.id, f"a row cannot be read ({type(error).__name__})"))
             made = []
         messages += row.last_seq
         folded += row.cursor
@@ -100,7 +100,7 @@ def verify(connection: Connection, only: int | None = None) -> Proof:
 
 
 def _check_chat(connection: Connection, row: ChatRow, folds: list[FoldRow]) -> Iterator[str]:
-    Policy.from_json(json.loads(row.policy))
+    yield from _check_rows(connection, row)
     hashes: list[bytes] = []
     users = 0
     calls: dict[str, int] = {}
@@ -111,6 +111,8 @@ def _check_chat(connection: Connection, row: ChatRow, folds: list[FoldRow]) -> I
             hashes += [b""] * (message.seq - len(hashes) - 1)
         if removed:
             pass
+        elif message.sha256 != stored and message.content == UNREADABLE:
+            yield f"message {message.seq} ({message.id}) was changed after it was added, and cannot be read"
         elif message.sha256 != stored:
             yield f"message {message.seq} ({message.id}) was changed after it was added"
         elif message.tokens != message_tokens(message):
@@ -127,6 +129,18 @@ def _check_chat(connection: Connection, row: ChatRow, folds: list[FoldRow]) -> I
         yield f"the chat says it has {row.users} user messages, but {users} are there"
     yield from _check_folds(row, folds, hashes, answers)
     yield from _check_lines(connection, row, folds)
+
+
+def _check_rows(connection: Connection, row: ChatRow) -> Iterator[str]:
+    """The rows that no chain of hashes covers."""
+    if policy_from(row.policy) is None:
+        yield f"its policy is damaged (table chats, row {row.key})"
+    if marks_from(row.marks) is None:
+        yield f"the marks of its triggers are damaged (table chats, row {row.key})"
+    for key in journal.damaged_pins(connection, row.key):
+        yield f"a pin is damaged (table pins, row {key})"
+    for key in journal.damaged_events(connection, row.key):
+        yield f"an event is damaged (table events, row {key})"
 
 
 def _check_folds(
@@ -160,7 +174,7 @@ def _check_lines(connection: Connection, row: ChatRow, folds: list[FoldRow]) -> 
     ended: dict[int, list[str]] = {}
     for line, born, died in fold_rows.stored_lines(connection, row.key):
         if line is None:
-            yield f"a line that fold {born} wrote is damaged"
+            yield f"a line that fold {born} wrote is damaged (table lines)"
             continue
         added.setdefault(line.fold, []).append(line)
         if died is not None:
@@ -175,7 +189,7 @@ def _check_lines(connection: Connection, row: ChatRow, folds: list[FoldRow]) -> 
             yield f"the line {line.id} has a wrong token count"
     link = GENESIS
     for fold in folds:
-        if sorted(ended.pop(fold.n, [])) != sorted(json.loads(fold.removed)):
+        if sorted(ended.pop(fold.n, [])) != removed_by(fold):
             yield f"the lines that ended with fold {fold.n} are not the ones it ended"
         link = fold_hash(link, fold, added.pop(fold.n, []))
         if link != fold.hash:

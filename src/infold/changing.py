@@ -67,7 +67,7 @@ class Changing(Handle):
             raise ConfigError("name a preset or give a Policy")
         _check_wait(wanted, self._wait)
         with self.writing() as (connection, state):
-            if wanted == state.stored:
+            if wanted == state.stored and not state.policy_damaged:
                 return
             event = self.record(connection, "policy_changed", {"from": state.stored.name, "to": wanted.name})
             state.row.policy = canonical_json(wanted.to_json())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -16,8 +17,9 @@ from infold.ledger.rows import Event, FoldRow
 from infold.lines.line import FURTHER, MOST, Line, total_tokens
 from infold.lines.merging import Change
 from infold.messages import canonical_json
-from infold.state import State, folded, load, marks_from, marks_json, note_marks
+from infold.state import State, folded, load, marks_json, note_marks
 from infold.triggers import Marks
+from infold.unreadable import marks_from
 from infold.writing import Written
 
 log = logging.getLogger("infold")
@@ -153,7 +155,7 @@ def rewind(connection: Connection, state: State, seq: int) -> State:
     folds = fold_rows.all_folds(connection, key)
     newest = folds[-1] if folds else None
     users = store.users_until(connection, key, seq)
-    known = marks_from(newest.marks) if newest else Marks()
+    known = (marks_from(newest.marks) if newest else None) or Marks()
     # A fold may carry marks of messages that came after the ones it read, and that are gone now.
     marks = marks_json(
         replace(known, head=min(known.head, seq), safety=min(known.safety, users), seen=min(known.seen, seq))
@@ -212,6 +214,14 @@ def fold_hash(previous: bytes, fold: FoldRow, added: Sequence[Line]) -> bytes:
     if any((fold.model, fold.prompt, fold.narrative, fold.notes)):
         content.append([fold.model, fold.prompt, fold.narrative, fold.notes])
     return hashlib.sha256(previous + canonical_json(content).encode()).digest()
+
+
+def removed_by(fold: FoldRow) -> list[str] | None:
+    """Ids of the lines that a fold ended, sorted; None where its row is damaged."""
+    try:
+        return sorted(map(str, json.loads(fold.removed)))
+    except (ValueError, TypeError):
+        return None
 
 
 def _hashed(line: Line) -> list[object]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -16,10 +16,11 @@ from infold.knowledge.noting import renote, repair, settle
 from infold.ledger import derived, erasure, fold_rows, journal, prefixes, stated, store
 from infold.ledger.query import Connection
 from infold.ledger.rows import ChatRow, Event
+from infold.marks import GONE
 from infold.messages import Message
 from infold.once import Forgetful
 from infold.quiet import quiet
-from infold.redaction import all_text, quotes, redacted, trace, without_quotations
+from infold.redaction import all_text, redacted, retold, trace, without_quotations
 from infold.refolding import first_that_read, refold
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from infold.state import State
 
 _Cached = functools._lru_cache_wrapper
+_AT_ONCE = 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,18 +47,20 @@ class Receipt:
     facts: int = 0
     """Facts that nothing states any more."""
     mentions: int = 0
-    """Mentions of entities that were removed."""
+    """Mentions of entities that were removed, those set by hand that say what a message said too."""
     blocks: int = 0
     """Blocks of the recall index that were removed."""
     events: int = 0
     """Events that may have quoted messages: the quotations were removed; for a user, the events."""
     pins: int = 0
-    """Pins that were removed because they say what a message said."""
+    """Pins that were removed because they say, in any words, what a message said."""
     chats: int = 0
     """Chats that were removed."""
     clean: bool = True
     """Whether the database file was written anew too. False where another process kept it from that, or the disk was full:
     then bytes may be left in the file's free space, or in its log, until the next forgetting or VACUUM."""
+    titles: int = 0
+    """Titles of chats that were removed because they say, in any words, what a message said."""
 
 
 def forget_messages(memory: Memory, chat: Chat, key: int, ids: Sequence[str]) -> Receipt:
@@ -118,10 +122,8 @@ def _forget(memory: Memory, connection: Connection, state: State, gone: Sequence
     for message in gone:
         erasure.redact(connection, key, redacted(message))
     reach("forget.redacted")
-    said = [all_text(message) for message in gone]
-    pins = [pin for pin in state.pins if any(quotes(pin.text, text) for text in said)]
-    for pin in pins:
-        journal.delete_pin(connection, key, pin.id)
+    said = [all_text(message) for message in gone if message.content not in GONE]
+    pins, titles, by_hand = _retold(connection, state.row, said)
     facts, mentions = renote(connection, state.row, seqs)
     blocks = erasure.delete_blocks_of(connection, key, seqs)
     events = erasure.change_events(connection, key, without_quotations)
@@ -140,9 +142,38 @@ def _forget(memory: Memory, connection: Connection, state: State, gone: Sequence
     store.bump(connection, key)
     derived.next_epoch(connection, key)
     return replace(
-        receipt, messages=len(gone), folds=rebuilt, items=items, facts=facts, mentions=mentions,
-        blocks=blocks, events=events, pins=len(pins),
+        receipt, messages=len(gone), folds=rebuilt, items=items, facts=facts, mentions=mentions + by_hand,
+        blocks=blocks, events=events, pins=pins, titles=titles,
     )  # fmt: skip
+
+
+def _retold(connection: Connection, row: ChatRow, said: Sequence[str]) -> tuple[int, int, int]:
+    """Remove what people wrote beside the messages and that tells what was forgotten: pins, the title, entities set by hand;
+    how many of each."""
+    pins = journal.pin_texts(connection, row.key)
+    title = {row.title} if row.title else set()
+    told = retold({*pins.values(), *title}, said, _kept(connection, [row.key]))
+    gone = [id for id, text in pins.items() if text in told]
+    for id in gone:
+        journal.delete_pin(connection, row.key, id)
+    if title & told:
+        erasure.remove_title(connection, row.key)
+    entities = erasure.made_by_hand(connection, row.key, row.user)
+    every = dict.fromkeys([row.key, *(derived.chats_of_user(connection, row.user) if row.user else ())])
+    told_of = retold(entities.values(), said, _kept(connection, every))
+    by_hand = [one for one, words in entities.items() if words in told_of]
+    for one in by_hand:
+        erasure.delete_mention(connection, one)
+    return len(gone), len(title & told), len(by_hand)
+
+
+def _kept(connection: Connection, keys: Iterable[int]) -> Iterator[str]:
+    """What the messages that stay say, in some chats."""
+    for key in keys:
+        first = 1
+        while some := store.messages_between(connection, key, first, first + _AT_ONCE - 1):
+            yield from (all_text(message) for message in some if message.content not in GONE)
+            first = some[-1].seq + 1
 
 
 def forget_user(memory: Memory, user: str) -> Receipt:

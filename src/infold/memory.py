@@ -191,12 +191,23 @@ class Memory:
             policy = wanted or find_preset(new_preset)
             key, new = self._create(id, policy, user, title, system, context_window or new_window)
         chat = Chat(self, key, id, wait)
-        stored = chat.policy
-        _check_same(id, stored, wanted, preset, config)
+        stored = self._stored(chat, wanted)
+        if stored is not wanted:
+            _check_same(id, stored, wanted, preset, config)
         _check_wait(stored, wait)
         chat.update(user=user, system=system, title=title, context_window=context_window)
         chat.resume()
         return chat, new
+
+    def _stored(self, chat: Chat, wanted: Policy | None) -> Policy:
+        """The policy of a chat. One that cannot be read is what its caller says it is."""
+        with chat.reading() as (_, state):
+            stored, damaged = state.stored, state.policy_damaged
+        if not damaged or wanted is None:
+            return stored
+        if not self.database.read_only:
+            chat.set_policy(wanted)
+        return wanted
 
     def find(self, id: str) -> Chat | None:
         """A chat that is there; None where there is none. Nothing is created, and nothing left undone is gone on with."""
@@ -313,16 +324,12 @@ class Memory:
 
     def chats(self) -> list[ChatInfo]:
         """All chats, oldest first."""
-        import json
-
         from infold.ledger import store
+        from infold.unreadable import policy_of
 
         with self.database.read() as connection:
             rows = store.all_chats(connection)
-        return [
-            ChatInfo(r.id, r.title, r.user, json.loads(r.policy)["name"], r.last_seq, r.cursor, r.created_at)
-            for r in rows
-        ]
+        return [ChatInfo(r.id, r.title, r.user, policy_of(r)[0].name, r.last_seq, r.cursor, r.created_at) for r in rows]
 
     def user(self, name: str) -> User:
         """Everything known of a user, over all chats that were opened with this `user`."""

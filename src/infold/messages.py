@@ -176,16 +176,21 @@ def load(
     model_variant: str | None,
     tokens: int,
 ) -> Message:
-    """Rebuild a message from its stored columns; the inverse of `body`."""
+    """Rebuild a message from its stored columns; the inverse of `body`. Columns that hold no message raise ValueError."""
     if body is None:
         return Message(role, content, None, (), None, _NO_EXTRA, id, seq, created_at, model_variant, tokens)
     rest = json.loads(body)
+    if not isinstance(rest, dict):
+        raise ValueError("the body of a message is an object")
+    content = rest.pop("content", None) if content is None else content
+    name, calls, call_id = rest.pop("name", None), rest.pop("tool_calls", ()), rest.pop("tool_call_id", None)
+    _check_shapes(content, name, calls, call_id, rest)
     return Message(
         role,
-        rest.pop("content", None) if content is None else content,
-        rest.pop("name", None),
-        tuple(rest.pop("tool_calls", ())),
-        rest.pop("tool_call_id", None),
+        content,
+        name,
+        tuple(calls),
+        call_id,
         rest,
         id,
         seq,
@@ -193,6 +198,31 @@ def load(
         model_variant,
         tokens,
     )
+
+
+def _check_shapes(content: Any, name: Any, calls: Any, call_id: Any, extra: Mapping[str, Any]) -> None:
+    """Refuse what no message that was added has: its row was changed since."""
+    sound = (
+        (isinstance(content, str | None) or _all_dicts(content))
+        and isinstance(name, str | None)
+        and (not calls or _all_dicts(calls))
+        and all(
+            isinstance(call.get("id"), str) and _is_named(call.get("function", call.get("custom"))) for call in calls
+        )
+        and isinstance(call_id, str | None)
+        and all(isinstance(extra.get(key, {}), dict) for key in (RESPONSES, ANTHROPIC))
+        and not {"role", "content"} & extra.keys()
+    )
+    if not sound:
+        raise ValueError("the body of a message has a field of another type")
+
+
+def _all_dicts(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(one, dict) for one in value)
+
+
+def _is_named(function: Any) -> bool:
+    return isinstance(function, dict) and isinstance(function.get("name"), str)
 
 
 def parse(

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import logging
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from infold.committing import EXTRACTIVE, GENESIS, fold_hash, noted
+from infold.committing import EXTRACTIVE, GENESIS, fold_hash, noted, removed_by
 from infold.errors import ConfigError
 from infold.knowledge.noting import renote
 from infold.ledger import archive, derived, fold_rows, store
@@ -92,10 +91,7 @@ def _first_broken(connection: Connection, key: int, folds: Sequence[FoldRow]) ->
     link = GENESIS
     for fold in folds:
         link = fold_hash(link, fold, written.get(fold.n, []))
-        try:
-            sound = sorted(ended.get(fold.n, [])) == sorted(json.loads(fold.removed))
-        except ValueError:
-            sound = False
+        sound = sorted(ended.get(fold.n, [])) == removed_by(fold)
         if link != fold.hash or not sound:
             return min([fold.n, *unread])
     return min(unread, default=None)

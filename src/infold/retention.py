@@ -15,6 +15,7 @@ from infold.folder import unwritten
 from infold.ledger import archive, derived, erasure, store
 from infold.ledger.query import Connection
 from infold.ledger.rows import ChatRow, Event
+from infold.marks import UNREADABLE
 from infold.messages import Message
 from infold.state import State, asked, load
 from infold.units import unit_slices
@@ -134,6 +135,8 @@ def _compact_chat(memory: Memory, row: ChatRow, order: _Order) -> Compaction:
             state = load(connection, key, None)
             if state is None or state.row.id != row.id:  # deleted meanwhile
                 break
+            if state.policy_damaged:  # it may say that a model has still to read what is old
+                raise ConfigError(f"the policy of chat {row.id!r} is damaged; chat.set_policy sets another one")
             last, skipped = _limits(memory, connection, state, order)
             batch = _batch(connection, state, first, last, order)
             packed = [_packed(run) if order.mode == ARCHIVE else b"" for run in batch.runs]
@@ -192,7 +195,8 @@ def _batch(connection: Connection, state: State, first: int, last: int, order: _
             break
         is_old = max(message.created_at for message in unit) < order.before
         if is_old and not any(message.seq in shown for message in unit):
-            taken.append([message for message in unit if message.seq in here])
+            sound = [message for message in unit if message.content != UNREADABLE]  # of others, the row is all there is
+            taken.append([message for message in sound if message.seq in here])
     end = units[-1][-1].seq
     return _Batch(_runs(taken), end + 1 if end < last else None)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -21,6 +20,7 @@ from infold.policy import Policy
 from infold.tokens import MESSAGE_OVERHEAD, O200K, REQUEST_OVERHEAD, count_cached, counting, message_tokens
 from infold.triggers import Marks, Situation
 from infold.units import answered, question
+from infold.unreadable import marks_of, policy_of
 
 # Unfolded messages kept in memory. Only a chat that may not fold (a chain at its depth limit, an endless open turn)
 # has more; the oldest are then bridged by range and count.
@@ -50,6 +50,8 @@ class State:
     """What the operator said in the midst of the chat and is folded, oldest first."""
     damaged: bool = False
     """Whether lines of memory cannot be read."""
+    policy_damaged: bool = False
+    """Whether another policy stands in for one that cannot be read."""
     records: list[FoldRow] = field(default_factory=list)
     """Those of them that are records of the chain: all but roll-ups."""
     memory_tokens: int = 0
@@ -163,7 +165,8 @@ def load(connection: Connection, key: int, cached: State | None) -> State | None
         for message in store.messages_between(connection, key, row.last_seq + 1, last_seq):
             cached.append(message)
     if row.marks != marks:
-        row.marks, cached.marks = marks, marks_from(marks)
+        row.marks = marks
+        cached.marks = marks_of(row)
     row.users, row.read_to = users, read_to
     return cached
 
@@ -179,7 +182,7 @@ def folded(state: State, row: ChatRow, fold: FoldRow, change: Change) -> State |
     fresh = replace(
         state,
         row=row,
-        marks=marks_from(row.marks),
+        marks=marks_of(row),
         lines=(*(line for line in state.lines if line.id not in gone), *written),
         folds=[fold, *state.folds][:_RECENT_FOLDS],
         messages=messages,
@@ -197,18 +200,20 @@ def _read(connection: Connection, row: ChatRow) -> State:
     messages = store.messages_between(connection, row.key, first, row.last_seq)
     model = store.last_model(connection, row.key, row.last_seq - 499, row.last_seq)
     lines, damaged = fold_rows.memory_now(connection, row.key)
+    policy, policy_damaged = policy_of(row)
     state = State(
         row,
-        Policy.from_json(json.loads(row.policy)),
-        marks_from(row.marks),
+        policy,
+        marks_of(row),
         lines,
-        journal.all_pins(connection, row.key),
+        journal.all_pins(connection, row.key, row.id),
         fold_rows.newest_folds(connection, row.key, _RECENT_FOLDS),
         messages,
         sum(m.tokens for m in messages),
         model,
         tuple(store.said_by_operator(connection, row.key, row.cursor, _OPERATOR)),
         damaged,
+        policy_damaged,
     )
     return _measured(state)
 
@@ -251,7 +256,3 @@ def note_marks(connection: Connection, state: State, marks: Marks) -> None:
 def marks_json(marks: Marks) -> str:
     armed = "true" if marks.armed else "false"
     return f'{{"armed":{armed},"head":{marks.head},"safety":{marks.safety},"seen":{marks.seen}}}'
-
-
-def marks_from(text: str) -> Marks:
-    return Marks(**json.loads(text))

@@ -13,7 +13,7 @@ from sqlalchemy import bindparam as P  # noqa: N812  as in `store`
 from sqlalchemy import delete, func, insert, select, update
 
 from infold.ledger.query import Connection, Query
-from infold.ledger.schema import archives, messages
+from infold.ledger.schema import archives, chats, messages
 from infold.messages import canonical_json
 
 log = logging.getLogger("infold")
@@ -34,7 +34,9 @@ _ranges = Query(
     .where(archives.c.chat == P("of"), archives.c.first_seq <= P("last"), archives.c.last_seq >= P("first"))
     .order_by(archives.c.first_seq)
 )
-_data = Query(select(archives.c.data).where(archives.c.key == P("of")))
+_data = Query(
+    select(chats.c.id, archives.c.data).join(chats, chats.c.key == archives.c.chat).where(archives.c.key == P("of"))
+)
 _set = Query(
     update(archives)
     .where(archives.c.key == P("of"))
@@ -66,12 +68,17 @@ def _unpacked(data: bytes) -> Mapping[int, Said]:
         rows = [json.loads(line) for line in zlib.decompress(data).decode().split("\n")]
         return {row["seq"]: (row["content"], row["body"]) for row in rows}
     except (zlib.error, ValueError, KeyError, TypeError):
-        log.warning("an archive of messages is damaged (infold verify tells which messages it held)")
         return {}
 
 
 def _read(connection: Connection, archive: int) -> Mapping[int, Said]:
-    return _unpacked(bytes(_data(connection, of=archive).fetchone()[0]))
+    chat, data = _data(connection, of=archive).fetchone()
+    held = _unpacked(bytes(data))
+    if not held:
+        log.warning(
+            "table archives, row %s of chat %s is damaged (infold verify tells which messages it held)", archive, chat
+        )
+    return held
 
 
 def said(connection: Connection, key: int, seqs: Sequence[int]) -> dict[int, Said]:

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+from sqlalchemy import and_, delete, func, or_, select, update
 from sqlalchemy import bindparam as P  # noqa: N812  as in `store`
-from sqlalchemy import delete, func, or_, select, update
 
 from infold.ledger import archive
 from infold.ledger.derived import BLOCK, drop_block
+from infold.ledger.journal import event_data
 from infold.ledger.query import Connection, Query
 from infold.ledger.schema import (
     GONE,
+    chats,
     events,
     folds,
     idempotent,
@@ -42,6 +43,18 @@ _forgettings = Query(
 _set_event = Query(update(events).where(events.c.key == P("of")).values(data=P("to_data")))
 _mentions_at = Query(delete(mentions).where(mentions.c.chat == P("of"), mentions.c.seq == P("at")))
 _mentions_by_hand = Query(delete(mentions).where(mentions.c.tenant == P("tenant"), mentions.c.user == P("of")))
+_hand_made = Query(
+    select(mentions.c.key, mentions.c.name, mentions.c.due, mentions.c.owner, mentions.c.links).where(
+        mentions.c.seq == 0,
+        or_(
+            mentions.c.chat == P("of"),
+            and_(mentions.c.tenant == P("tenant"), mentions.c.user == P("of_user")),
+            mentions.c.chat.in_(select(chats.c.key).where(chats.c.tenant == P("tenant"), chats.c.user == P("of_user"))),
+        ),
+    )
+)
+_delete_mention = Query(delete(mentions).where(mentions.c.key == P("of")))
+_untitle = Query(update(chats).where(chats.c.key == P("of")).values(title=None))
 _born = Query(select(func.count()).where(lines.c.chat == P("of"), lines.c.born >= P("at")))
 _blocks = Query(select(recall_blocks.c.first_seq).where(recall_blocks.c.chat == P("of")))
 _counts = {
@@ -79,7 +92,7 @@ def change_events(connection: Connection, key: int, change: Callable[[Mapping[st
     """Rewrite what the events of a chat tell; how many were changed."""
     changed = 0
     for event, text in _events(connection, of=key).fetchall():
-        told = canonical_json(change(json.loads(text)))
+        told = canonical_json(change(event_data(text) or {}))  # nobody knows whose words a damaged one holds
         if told != text:
             _set_event(connection, of=event, to_data=told)
             changed += 1
@@ -99,6 +112,20 @@ def delete_mentions_at(connection: Connection, key: int, seqs: Iterable[int]) ->
 def delete_mentions_by_hand(connection: Connection, user: str) -> int:
     """Remove the entities that were set by hand for a user."""
     return _mentions_by_hand(connection, of=user).rowcount
+
+
+def made_by_hand(connection: Connection, key: int, user: str | None) -> dict[int, str]:
+    """What was set by hand of entities, for a chat, its user and the user's other chats: the words of each row."""
+    rows = _hand_made(connection, of=key, of_user=user).fetchall()
+    return {row: "\n".join(map(str, words)) for row, *words in rows}
+
+
+def delete_mention(connection: Connection, row: int) -> None:
+    _delete_mention(connection, of=row)
+
+
+def remove_title(connection: Connection, key: int) -> None:
+    _untitle(connection, of=key)
 
 
 def delete_blocks_of(connection: Connection, key: int, seqs: Iterable[int]) -> int:

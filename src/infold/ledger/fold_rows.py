@@ -9,7 +9,7 @@ from typing import Any
 
 from sqlalchemy import and_, bindparam, delete, func, or_, select, update
 
-from infold.ledger import line_rows
+from infold.ledger import line_rows, store
 from infold.ledger.query import Connection, Query
 from infold.ledger.rows import FoldRow
 from infold.ledger.schema import calls, folds, lines
@@ -112,7 +112,7 @@ def all_folds(connection: Connection, key: int) -> list[FoldRow]:
 def memory_now(connection: Connection, key: int) -> tuple[tuple[Line, ...], bool]:
     """Memory now, and whether any of it is damaged: such a line is left out, with a warning."""
     rows = [*_alive(connection, of=key)]
-    found = _sound(rows)
+    found = _sound(connection, key, rows)
     return found, len(found) < len(rows)
 
 
@@ -121,12 +121,15 @@ def alive_lines(connection: Connection, key: int) -> tuple[Line, ...]:
     return memory_now(connection, key)[0]
 
 
-def _sound(rows: Iterable[Sequence[Any]]) -> tuple[Line, ...]:
+def _sound(connection: Connection, key: int, rows: Iterable[Sequence[Any]]) -> tuple[Line, ...]:
     found: list[Line] = []
     for row in rows:
         line = _line(row)
         if line is None:
-            log.warning("table lines, line %s is damaged; it is left out (infold verify tells more)", row[_AT])
+            name = store.name_of(connection, key)
+            log.warning(
+                "table lines, row %s of chat %s is damaged; it is left out (infold verify tells more)", row[_AT], name
+            )
         else:
             found.append(line)
     return tuple(found)
@@ -146,7 +149,7 @@ def _line(row: Sequence[Any]) -> Line | None:
 
 def lines_at(connection: Connection, key: int, n: int) -> tuple[Line, ...]:
     """Memory as it was right after fold n."""
-    return _sound(_alive_at(connection, of=key, at=n))
+    return _sound(connection, key, _alive_at(connection, of=key, at=n))
 
 
 def stored_lines(connection: Connection, key: int) -> Iterator[tuple[Line | None, int, int | None]]:

@@ -25,7 +25,7 @@ Damaged = tuple[str, int]
 
 _MENTION_COLUMNS = [
     mentions.c.kind, mentions.c.name, mentions.c.status, mentions.c.due, mentions.c.owner, mentions.c.links, mentions.c.at,
-    mentions.c.seq, mentions.c.seal, chats.c.id, messages.c.id,
+    mentions.c.seq, mentions.c.seal, chats.c.id, messages.c.id, mentions.c.key,
 ]  # fmt: skip
 _of_message = and_(messages.c.chat == mentions.c.chat, messages.c.seq == mentions.c.seq)
 _insert_mention = Query(insert(mentions).values({c.name: P(c.name) for c in mentions.c if c.name != "key"}))
@@ -102,7 +102,7 @@ def note_mentions(connection: Connection, key: int | None, user: str | None, fou
 
 
 def _mention(row: Sequence[Any]) -> Mention | None:
-    kind, name, status, due, owner, links, at, seq, sealed, chat, id = row
+    kind, name, status, due, owner, links, at, seq, sealed, chat, id, key = row
     try:
         if whole(row[:8], sealed):
             return Mention(
@@ -110,7 +110,11 @@ def _mention(row: Sequence[Any]) -> Mention | None:
             )
     except (ValueError, TypeError):
         pass
-    log.warning("a mention of an entity in chat %s is damaged; it is left out until its message is read again", chat)
+    log.warning(
+        "table mentions, row %s of chat %s is damaged; it is left out until its message is read again",
+        key,
+        chat or "(none)",
+    )
     return None
 
 

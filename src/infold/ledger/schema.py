@@ -150,6 +150,7 @@ pins = Table(
     Column("tokens", Integer, nullable=False),
     Column("created_at", BigInteger, nullable=False),
     Column("by", String, nullable=False, server_default="user"),  # whose word it is: user or operator
+    Column("seal", Integer),  # as in lines
     UniqueConstraint("chat", "id"),
 )
 

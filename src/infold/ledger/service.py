@@ -10,6 +10,7 @@ from typing import Any
 from sqlalchemy import bindparam as P  # noqa: N812  as in `store`
 from sqlalchemy import delete, func, insert, select, update
 
+from infold.ledger.journal import read_event
 from infold.ledger.query import TENANT, Connection, Query
 from infold.ledger.rows import ChatRow, Event
 from infold.ledger.schema import GONE, api_keys, chats, events, idempotent, mentions
@@ -184,9 +185,15 @@ def page_of_chats(connection: Connection, after: int, most: int, user: str | Non
 
 
 def events_after(connection: Connection, row: ChatRow, after: int, most: int) -> list[tuple[int, Event]]:
-    """What happened to a chat after an event, oldest first, each with its key."""
-    found = _events_after(connection, of=row.key, after=after, most=most)
-    return [(key, Event(type, at, json.loads(data), row.id)) for key, type, at, data in found]
+    """What happened to a chat after an event, oldest first, each with its key; damaged ones are left out."""
+    found: list[tuple[int, Event]] = []
+    while len(found) < most:
+        rows = _events_after(connection, of=row.key, after=after, most=most - len(found)).fetchall()
+        if not rows:
+            break
+        after = rows[-1][0]
+        found += [(key, event) for key, *one in rows if (event := read_event(row, key, *one)) is not None]
+    return found
 
 
 def last_event(connection: Connection, row: ChatRow) -> int:

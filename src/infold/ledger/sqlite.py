@@ -104,10 +104,12 @@ class Sqlite:
             if not path.parent.is_dir():
                 raise NotFoundError(f"the folder {path.parent} does not exist; create it first")
             target = self._target + ("?mode=ro" if read_only else "")
-        return sqlite3.connect(
+        connection = sqlite3.connect(
             target, uri=True, timeout=BUSY_TIMEOUT, isolation_level=None, check_same_thread=False, cached_statements=256,
             factory=SqliteConnection,
         )  # fmt: skip
+        connection.text_factory = _text
+        return connection
 
     def _prepare(self, migrate: bool) -> None:
         connection = self.connection
@@ -284,6 +286,11 @@ class Transaction:
                 self._database.lock.release()
         if isinstance(error, sqlite3.Error):
             raise clear_error(error, self._database.path) from error
+
+
+def _text(stored: bytes) -> str:
+    """A text of the file. Damaged bytes become a mark, which checksums and hashes do not match: one row is damaged, not all."""
+    return str(stored, "utf-8", "replace")
 
 
 def parse_url(url: str) -> tuple[str, Mapping[str, str]]:

@@ -31,7 +31,7 @@ from infold.ledger.schema import (
     recall_blocks,
 )
 from infold.marks import REMOVED, UNREADABLE
-from infold.messages import Message, load
+from infold.messages import ROLES, Message, load
 from infold.tokens import message_tokens
 
 log = logging.getLogger("infold")
@@ -40,7 +40,7 @@ P = bindparam
 
 _MESSAGE_COLUMNS = [
     messages.c.role, messages.c.content, messages.c.body, messages.c.id, messages.c.seq, messages.c.created_at,
-    messages.c.model_variant, messages.c.tokens, messages.c.archived,
+    messages.c.model_variant, messages.c.tokens, messages.c.archived, messages.c.key,
 ]  # fmt: skip
 
 
@@ -257,7 +257,32 @@ def _messages(connection: Connection, key: int, rows: Sequence[Sequence[Any]]) -
     """The messages of rows in order, whole wherever their words are kept."""
     archived = [row[4] for row in rows if row[8] == archive.ARCHIVED]
     held = archive.said(connection, key, archived) if archived else {}
-    return [_message(row, held) for row in rows]
+    found: list[Message] = []
+    for row in rows:
+        try:
+            found.append(_message(row, held))
+        except (ValueError, TypeError, AttributeError):
+            log.warning(
+                "table messages, row %s of chat %s: message %s is damaged; it counts as unreadable",
+                row[9],
+                name_of(connection, key),
+                row[4],
+            )
+            found.append(_unreadable(row))
+    return found
+
+
+def _unreadable(row: Sequence[Any]) -> Message:
+    """What stands in the place of a damaged message."""
+    role, id, seq, at = row[0], row[3], row[4], row[5]
+    role, at = role if role in ROLES else "user", at if isinstance(at, int) else 0
+    return Message(role, UNREADABLE, id=id, seq=seq, created_at=at, tokens=_mark_tokens(role, UNREADABLE))
+
+
+def name_of(connection: Connection, key: int) -> str:
+    """The id of a chat, for messages about it."""
+    row = chat_by_key(connection, key)
+    return row.id if row else f"#{key}"
 
 
 def _message(row: Sequence[Any], held: Mapping[int, archive.Said]) -> Message:
@@ -268,6 +293,10 @@ def _message(row: Sequence[Any], held: Mapping[int, archive.Said]) -> Message:
             content, body, tokens = text, None, _mark_tokens(role, text)
         else:
             content, body = held[seq]
+    if not isinstance(content, str) and (content is not None or body is None):
+        raise ValueError("a message has a text or a body")
+    if role not in ROLES or not isinstance(tokens, int) or not isinstance(created_at, int):
+        raise ValueError("a message has a role, a count of tokens and a time")
     return load(role, content, body, id=id, seq=seq, created_at=created_at, model_variant=model_variant, tokens=tokens)
 
 
@@ -347,7 +376,7 @@ def checked_messages(connection: Connection, key: int) -> Iterator[tuple[Message
     rows = iter(_checked(connection, of=key))
     while some := list(islice(rows, archive.MOST)):
         for message, row in zip(_messages(connection, key, some), some, strict=True):
-            yield message, row[9], row[8] == archive.REMOVED
+            yield message, row[10], row[8] == archive.REMOVED
 
 
 def delete_messages_after(connection: Connection, key: int, seq: int) -> None:

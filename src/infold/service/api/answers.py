@@ -237,6 +237,7 @@ class Receipt(BaseModel):
     pins: int
     chats: int
     clean: bool
+    titles: int
 
 
 class Fault(BaseModel):

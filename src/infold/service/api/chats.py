@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
@@ -210,7 +209,7 @@ def map_messages(found: list[Message]) -> list[dict[str, Any]]:
 
 def _shown(chat: Chat) -> dict[str, Any]:
     with chat.reading() as (_, state):
-        return {**shown.chat(state.row), "config": json.loads(state.row.policy)}
+        return {**shown.chat(state.row), "config": state.stored.to_json()}
 
 
 def _policy(name: str, values: Mapping[str, Any]) -> Policy:

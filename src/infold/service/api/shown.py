@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict
 from typing import Any
 
@@ -12,6 +11,7 @@ from infold.ledger.rows import ChatRow, Event
 from infold.lines.line import Line
 from infold.messages import Message
 from infold.reports import MemoryState, Usage
+from infold.unreadable import policy_of
 
 
 def chat(row: ChatRow) -> dict[str, Any]:
@@ -19,7 +19,7 @@ def chat(row: ChatRow) -> dict[str, Any]:
         "id": row.id,
         "user": row.user,
         "title": row.title,
-        "preset": json.loads(row.policy)["name"],
+        "preset": policy_of(row)[0].name,
         "system": row.system,
         "context_window": row.context_window,
         "messages": row.last_seq,

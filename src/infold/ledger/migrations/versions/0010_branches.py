@@ -24,7 +24,11 @@ def upgrade() -> None:
     )
     origins: dict[int, int] = {}
     for chat, data, tenant in database.execute(branched).all():
-        named = sa.select(chats.c.key).where(chats.c.tenant == tenant, chats.c.id == json.loads(data).get("from"))
+        try:
+            source = str(json.loads(data)["from"])
+        except (ValueError, TypeError, LookupError):
+            continue  # a damaged one: the chat stands alone
+        named = sa.select(chats.c.key).where(chats.c.tenant == tenant, chats.c.id == source)
         origin = database.scalar(named)
         if origin is not None and origin != chat:
             origins[chat] = origins.get(origin, origin)
