@@ -10,10 +10,10 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from infold.engine import NAMED, select_related_entities
-from infold.entities import Entity
 from infold.errors import EmbedderError
 from infold.finding import find, put_entity, take_entity
 from infold.handle import Handle
+from infold.knowledge.entity import Entity
 from infold.knowledge.known import beside
 from infold.lines.facts import Facts
 from infold.rarity import has_words
@@ -21,7 +21,7 @@ from infold.recall.hits import KINDS, Hit
 
 if TYPE_CHECKING:
     from infold.context.view import View
-    from infold.following import Followed
+    from infold.knowledge.following import Followed
     from infold.ledger.query import Connection
     from infold.messages import Message
     from infold.state import State

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar, cast
 
-from infold.following import Followed
+from infold.knowledge.following import Followed
 from infold.ledger import derived, mentions, stated
 from infold.ledger.mentions import Damaged
 from infold.ledger.query import Connection

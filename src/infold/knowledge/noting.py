@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from infold import entities
+from infold.knowledge.mentions import read as mentions_of
 from infold.ledger import derived, mentions, stated, store
 from infold.ledger.erasure import delete_mentions_at
 from infold.ledger.query import Connection
@@ -34,9 +34,7 @@ def note(connection: Connection, key: int, chat: str, messages: Sequence[Message
     """Note what some messages state that lasts, and what they say of entities. They follow each other."""
     read = note_stated(connection, key, messages)
     said = [
-        mention
-        for message, found in zip(messages, read, strict=True)
-        for mention in entities.read(message, found, chat)
+        mention for message, found in zip(messages, read, strict=True) for mention in mentions_of(message, found, chat)
     ]
     mentions.note_mentions(connection, key, None, said)
     if messages:

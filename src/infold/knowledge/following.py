@@ -6,7 +6,9 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from infold.entities import Entities, Mention, Things
+from infold.knowledge.entity import Mention
+from infold.knowledge.joining import Things
+from infold.knowledge.relevance import Entities
 from infold.ledger import mentions
 from infold.ledger.mentions import Damaged, Noted
 from infold.ledger.query import Connection
@@ -22,12 +24,10 @@ class Followed:
     def _start(self) -> None:
         self._pulse: tuple[Any, ...] | None = None
         self.entities = Entities()
-        self.damaged: tuple[Damaged, ...] = ()
-        """What cannot be read."""
+        self.damaged: tuple[Damaged, ...] = ()  # what cannot be read
         self._things = Things()
         self._by_hand: frozenset[Mention] = frozenset()
-        self._noted: dict[int, Noted] = {}
-        """By chat, what was read."""
+        self._noted: dict[int, Noted] = {}  # by chat, what was read
 
     def follow(
         self,
