@@ -72,6 +72,6 @@ def line(entity: Entity, names: Mapping[str, str]) -> str:
     state += [f"due {entity.due}"] if entity.due else []
     linked = sorted(" ".join(names[id].split()) for id in entity.links if id in names)
     more = f" and {len(linked) - _MOST_LINKS} more" if len(linked) > _MOST_LINKS else ""
-    beside = [f"with {', '.join(linked[:_MOST_LINKS])}{more}"] if linked else []
-    said = "; ".join([", ".join(state)] * bool(state) + beside)
+    beside = f"with {', '.join(linked[:_MOST_LINKS])}{more}" if linked else ""
+    said = "; ".join(filter(None, (", ".join(state), beside)))
     return " ".join(f"{entity.kind.capitalize()}: {entity.name}{f' ({said})' if said else ''}".split())

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from infold.knowledge.entity import Mention
 from infold.knowledge.joining import Things
@@ -22,7 +21,7 @@ class Followed:
         self._start()
 
     def _start(self) -> None:
-        self._pulse: tuple[Any, ...] | None = None
+        self._pulse: object = None
         self.entities = Entities()
         self.damaged: tuple[Damaged, ...] = ()  # what cannot be read
         self._things = Things()
@@ -30,16 +29,12 @@ class Followed:
         self._noted: dict[int, Noted] = {}  # by chat, what was read
 
     def follow(
-        self,
-        connection: Connection,
-        pulse: tuple[Any, ...],
-        noted: Callable[[], Sequence[Noted]],
-        by_hand: Callable[[], Sequence[Mention]],
+        self, db: Connection, pulse: object, noted: Callable[[], list[Noted]], by_hand: Callable[[], list[Mention]]
     ) -> Followed:
         """Read what is new, if the pulse says that something may be: of these chats, and of what was set by hand."""
         with self._lock:
             if pulse != self._pulse:
-                self._read(connection, noted(), frozenset(by_hand()))
+                self._read(db, noted(), frozenset(by_hand()))
                 self._pulse = pulse
         return self
 

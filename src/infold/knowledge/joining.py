@@ -1,7 +1,4 @@
-"""Entities from mentions: which mentions are of one thing, what they come to, what is over. Pure.
-
-In whatever order mentions come, they are taken in the order in which they were said.
-"""
+"""Entities from mentions, in any order: which are of one thing, what they come to, what is over. Pure."""
 
 from __future__ import annotations
 
@@ -20,9 +17,7 @@ _CLEARLY = 0.75  # of the likest one's share is too much for the second likest
 _IRREGULAR = "sent:send bought:buy paid:pay wrote:write written:write made:make took:take taken:take rang:ring brought:bring built:build"
 _BENT = {stem(bent): stem(word) for bent, _, word in (pair.partition(":") for pair in _IRREGULAR.split())}
 # How it is said that something is over: nothing that tells what.
-_SAYING_SO = frozenset(
-    map(stem, "fixed resolved shipped merged deployed submitted dropped scrapped never longer again".split())
-)
+_SAYING_SO = frozenset(map(stem, "fixed resolved shipped merged submitted dropped scrapped never longer again".split()))
 
 _When = tuple[int, bool, str, int]
 _EVER: _When = (-1 << 63, False, "", 0)
@@ -85,8 +80,7 @@ class Things:
         self._taken += new
         for mention in new:
             self._take(mention)
-        changed = list(self._changed)
-        self._changed.clear()
+        changed, self._changed = list(self._changed), {}
         return changed
 
     def __contains__(self, id: str) -> bool:
@@ -123,11 +117,10 @@ class Things:
         alikes = (one for one in self._with(said) if one.entity.kind == mention.kind and _same(said, one.said))
         thing = min(alikes, key=lambda one: one.number, default=None)
         if thing is None:
-            key, at = mention.key, mention.at
-            new = Entity(key, mention.kind, mention.name, "open", "", "", (), at, at, 0, ())
-            thing = self._every[key] = _Thing(new, said, len(self._every))
+            new = Entity(mention.key, mention.kind, mention.name, "open", "", "", (), mention.at, mention.at, 0, ())
+            thing = self._every[new.id] = _Thing(new, said, len(self._every))
             for word in said:
-                self._by_word.setdefault(word, {})[key] = thing
+                self._by_word.setdefault(word, {})[new.id] = thing
         self._of_key[mention.key] = thing
         return thing
 

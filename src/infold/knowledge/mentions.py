@@ -16,7 +16,7 @@ from infold.folding.calendar import dates, day_of
 from infold.folding.likeness import words
 from infold.folding.proper import given, plain
 from infold.knowledge.entity import KINDS, Mention
-from infold.knowledge.naming import files, may_name_people, may_name_things, people, projects
+from infold.knowledge.naming import files, may_name, people, projects
 from infold.messages import Message
 from infold.quoting.candidate import Candidate
 from infold.quoting.cues import letters_of
@@ -27,35 +27,31 @@ _LONGEST = 160  # characters of a name
 _MOST_READ = 600  # characters of a sentence
 _MOST = 8  # entities of one kind in a message
 
-_PAST = (
-    "done finished fixed solved resolved sorted shipped merged deployed submitted delivered sent paid booked ordered bought called rang phoned texted mailed emailed asked wrote written signed filed registered "
-    "renewed returned fetched collected picked repaired replaced prepared printed uploaded measured transferred scheduled brought reviewed updated cleaned confirmed completed posted chased built made took invited applied cancelled canceled"
-)
 _LISTS = {
     # A sentence that states something has one of these words; they are looked for before its pattern, which is slow.
     "task": "remind forget todo todos task tasks need needs have has ve got must gotta will should ll ill going erinner erinnere rappelle recuérdame lembra lembre 提醒我",
     "goal": "goal aim dream objective ambition target resolution want hope plan like trying hoping planning aiming training working ziel objectif meta 目标是",
     "problem": "broken failing crashing hanging leaking offline down stuck blocked working work load loading start boot compile respond responding connect sync turn stopped fails crashes crashed times bug leak outage regression log sign funktioniert kaputt marche fonctionne funciona 坏了 不能用",
-    "over": f"{_PAST} works work running longer",
+    "past": "done finished fixed solved resolved sorted shipped merged deployed submitted delivered sent paid booked ordered bought called rang phoned texted mailed emailed asked wrote written signed filed registered renewed returned fetched collected picked repaired replaced prepared printed uploaded measured transferred scheduled brought reviewed updated cleaned confirmed completed posted chased built made took invited applied cancelled canceled",
+    "over": "works work running longer",
     "dropped": "cancelled canceled called calling call scrap scrapped ditch ditched drop dropped mind forget longer gave giving anymore",
     # What one says one will do, or has to do, is a task with one of these; what somebody else does, only with a day.
     "chores": "ask call ring phone text mail email e-mail write send chase invite confirm book order buy pay sign file register submit renew cancel return fetch collect pick fix finish prepare print post upload repair replace deploy measure transfer deliver schedule apply bring build review redo update clean",
     "no task": "not never be have say admit see know think wait want like love feel",
     "reached": "learn become finish run lose gain quit stop save build write publish launch start open own move pass reach improve win graduate lower raise grow earn retire master swim climb qualify reduce adopt",
     "before a day": "by due on before until for the this next end of in day days after tomorrow today tonight noon week weeks month morning afternoon evening monday tuesday wednesday thursday friday saturday sunday mon tue wed thu fri sat sun",
+    "empty": "back again thing something anything everything up off out soon later then here there lunch weekend one two three four five six",
 }
 _WORDS = {name: frozenset(listed.split()) for name, listed in _LISTS.items()}
-_EMPTY = words(
-    f"{_LISTS['before a day']} back again thing something anything everything up off out soon later then here there lunch weekend one two three four five six"
-)
-_ENDING = _WORDS["over"] | _WORDS["dropped"]
-_OF_ASSISTANT = _WORDS["over"] | {"ll", "will"}
+_EMPTY = words(f"{_LISTS['before a day']} {_LISTS['empty']}")
+_OF_ASSISTANT = _WORDS["past"] | _WORDS["over"] | {"ll", "will"}
+_ENDING = _WORDS["past"] | _WORDS["over"] | _WORDS["dropped"]
 _OF_USER = _ENDING.union(_WORDS["task"], _WORDS["goal"], _WORDS["problem"])
 _HAN_SIGNS = tuple(sorted(sign for sign in _OF_USER if sign[0] >= "一"))
 
 _CLAUSE = r"(?:^|(?<=[,;:–—.(] )|(?<=\band )|(?<=\bbut )|(?<=\bso )|(?<=\bthen ))(?:(?:ok|okay|oh|and|so|but|also|then|yes|btw|well|please)\b[,.:!–-]* )*"
 _ALSO = r"(?: (?:still|also|really|now|then|just|definitely|finally|probably|only|both))*"
-_past = _PAST.replace(" ", "|")
+_PAST = _LISTS["past"].replace(" ", "|")
 _PATTERNS = {
     "task": (
         rf"(?i){_CLAUSE}(?:(?P<asked>(?:(?:can|could|will|would) you )?(?:please )?remind (?:me|us)(?: again)? (?:to|about)|(?:do not|don'?t) let (?:me|us) forget (?:to|about)|(?:todo|task)s?(?::| -)"
@@ -74,8 +70,8 @@ _PATTERNS = {
         r"|\bi (?:can't|cannot) (?:log in|sign in|connect)\b|\bfunktioniert nicht\b|\bist kaputt\b|\bne (?:marche|fonctionne) (?:pas|plus)\b|\b(?:no|não) funciona\b|坏了|不能用"
     ),
     "over": (
-        rf"(?i){_CLAUSE}(?:(?:good news|done|update)[,:!.–— -]+)*(?:(?!(?:not?|to|the|an?)\b)[\w-]+)?(?:'ve| have| has|'s)?(?: (?:already|just|finally|now|also))* ?\b(?:{_past})\b"
-        rf"|\b(?:is|are|'s|was|were|got|been|all)(?: (?:now|all|finally|already|just))* (?:{_past})\b|\bworks?(?: \w+)? (?:again|now)\b|\bup and running\b|\bno longer (?:fails?|crash(?:es)?|broken|stuck|blocked|hangs|leaks)\b"
+        rf"(?i){_CLAUSE}(?:(?:good news|done|update)[,:!.–— -]+)*(?:(?!(?:not?|to|the|an?)\b)[\w-]+)?(?:'ve| have| has|'s)?(?: (?:already|just|finally|now|also))* ?\b(?:{_PAST})\b"
+        rf"|\b(?:is|are|'s|was|were|got|been|all)(?: (?:now|all|finally|already|just))* (?:{_PAST})\b|\bworks?(?: \w+)? (?:again|now)\b|\bup and running\b|\bno longer (?:fails?|crash(?:es)?|broken|stuck|blocked|hangs|leaks)\b"
     ),
     "dropped": r"(?i)\b(?:cancel+ed|call(?:ed|ing)? off|scrap(?:ped)?|ditch(?:ed)?|dropped|drop (?:the|that|it)|never ?mind|(?<!n't )(?<!not )(?<!me )forget (?:about|the)|no longer (?:needs?|wants?|necessary|going)|gave up|giving up|(?:don't|won't|not) [^.]*any ?more)\b",
     "unreal": r"(?i)\b(?:if|unless|in case|once|until|whether|would|could|should|might|may|said|says|told|suppose|used to|was|were|how (?:do|to))\b",
@@ -96,7 +92,7 @@ def read(message: Message, candidates: Sequence[Candidate], chat: str) -> list[M
         return []
     signs = _signs(text)
     stated = not signs.isdisjoint(_OF_USER if by_user else _OF_ASSISTANT)
-    whom, what = by_user and may_name_people(text, signs), by_user and may_name_things(text, signs)
+    whom, what = may_name(text, signs) if by_user else (False, False)
     if not (stated or whom or what):
         return []
     borrowed = [place for one in candidates if one.borrowed for place in one.places if place.seq == message.seq]
@@ -128,17 +124,13 @@ def _linked(found: Sequence[Mention], message: Message, chat: str) -> list[Menti
 def _signs(text: str) -> set[str]:
     """The words of a text; of one in Chinese, the signs it has."""
     found = set(letters_of(text.lower()))
-    if not text.isascii():
-        found.update(sign for sign in _HAN_SIGNS if sign in text)
-    return found
+    return found if text.isascii() else found.union(sign for sign in _HAN_SIGNS if sign in text)
 
 
 def _stated(sentence: str, message: Message) -> Iterator[Mention]:
     """The task, the goal or the problem a sentence states, or else what it says is over."""
     signs, by_user, asks = _signs(sentence), message.role == "user", sentence.endswith(("?", "？"))
-    found: Mention | None = None
-    if not signs.isdisjoint(_WORDS["task"]):
-        found = _task(sentence, message, asks)
+    found = None if signs.isdisjoint(_WORDS["task"]) else _task(sentence, message, asks)
     if by_user and not (asks or found or signs.isdisjoint(_WORDS["goal"])):
         found = _goal(sentence, message)
     if by_user and not (asks or found or signs.isdisjoint(_WORDS["problem"])):

@@ -15,12 +15,7 @@ _NAME = re.compile(rf"(?<![\w@#/.'’-]){_LARGE}(?![\w@/])(?!\.\w)")
 _MORE = re.compile(rf" (?:(?:de|del|da|van|von|der|den|di|la|bin) )*({_LARGE})(?![\w@/])")
 _BENT = re.compile(r"['’]s$")
 _TITLES = frozenset("mr mrs ms miss dr prof herr herrn frau sr sra señor señora dona mme madame monsieur".split())
-_RELATIVES = (
-    "sister brother mother mum mom father dad wife husband son daughter girlfriend boyfriend partner fiancé fiancée uncle aunt cousin niece nephew grandmother grandma grandfather grandpa "
-    "friend colleague coworker boss manager neighbour neighbor landlord landlady flatmate roommate teacher tutor coach doctor dentist therapist lawyer "
-    "schwester bruder mutter vater mann freundin freund chefin chef kollegin kollege tochter sohn sœur frère mère père femme mari amie ami collègue fille fils "
-    "hermana hermano madre padre esposa marido amiga amigo jefa jefe hija hijo irmão irmã mãe pai filha filho"
-).split()
+_RELATIVES = "sister brother mother mum mom father dad wife husband son daughter girlfriend boyfriend partner fiancé fiancée uncle aunt cousin niece nephew grandmother grandma grandfather grandpa friend colleague coworker boss manager neighbour neighbor landlord landlady flatmate roommate teacher tutor coach doctor dentist therapist lawyer schwester bruder mutter vater mann freundin freund chefin chef kollegin kollege tochter sohn sœur frère mère père femme mari amie ami collègue fille fils hermana hermano madre padre esposa marido amiga amigo jefa jefe hija hijo irmão irmã mãe pai filha filho".split()
 _KIN = rf"(?i:\b(?:my|our|his|her|their|[\w-]+['’]s|meine?[mnr]?|unsere?|ma|mon|notre|mi|minha|meu) (?:[\w-]+ )?(?:{'|'.join(_RELATIVES)})(?:-in-law)?\b)"
 _RELATED = re.compile(rf"{_KIN}(?:,| is called| is named| called| named|,? heißt| s['’]appelle| se llama)? $")
 _APPOSED = re.compile(rf" is {_KIN}|, {_KIN},")
@@ -30,10 +25,8 @@ _PLACED = re.compile(
 )
 _TITLE = r"((?!(?:I|The|This|That|Manager|Management|Lead|Plan|Board)\b)[A-ZÀ-ÖØ-Þ][\w'’&-]*(?: [A-ZÀ-ÖØ-Þ][\w'’&-]*){0,2}|[\"“„«][^\"”“»]{2,40}[\"”“»])"
 _PROJECT = re.compile(rf"\b(?:[Pp]roje(?:ct|kt|t|to)|[Pp]royecto) (?:called )?{_TITLE}|\b[Tt]he {_TITLE} project\b")
-_FILE = re.compile(
-    r"(?a)(?!(?:self|this)\.)(?:~|\.{1,2})?/?(?:[\w.-]+/)*[\w-]+(?:\.[\w-]+)*\.(?:py|jsx?|tsx?|md|txt|jsonl?|ya?ml|toml|csv|tsv|pdf|docx?|xlsx?|pptx?|odt|ods|sql|sh|html?|css|go|rs|java|kt|rb|cpp"
-    r"|png|jpe?g|gif|svg|mp[34]|mov|wav|log|ini|cfg|conf|env|zip|gz|ipynb|db|sqlite|key|pem|ics|tex|xml|tf|vue|swift|php)|Makefile|Dockerfile"
-)
+_ENDINGS = r"py|jsx?|tsx?|md|txt|jsonl?|ya?ml|toml|csv|tsv|pdf|docx?|xlsx?|pptx?|odt|ods|sql|sh|html?|css|go|rs|java|kt|rb|cpp|png|jpe?g|gif|svg|mp[34]|mov|wav|log|ini|cfg|conf|env|zip|gz|ipynb|db|sqlite|key|pem|ics|tex|xml|tf|vue|swift|php"
+_FILE = re.compile(rf"(?a)(?!self\.|this\.)[~.]{{0,2}}/?(?:[\w.-]+/)*[\w.-]*\w\.(?:{_ENDINGS})|Makefile|Dockerfile")
 _LIBRARY = re.compile(r"(?i)(?:node|next|vue|nuxt|react|three|d3|express|chart)\.js")
 _DOTTED = re.compile(r"\w\.[A-Za-z]")
 _CALLED = frozenset("project projekt projet proyecto projeto makefile dockerfile".split())
@@ -41,14 +34,10 @@ _NEAR = _TITLES.union(_RELATIVES)
 _EDGES = "()[]{}<>\"'“”„«»‘’`*,;:!?。，"
 
 
-def may_name_people(text: str, signs: Set[str]) -> bool:
-    """Whether a text, with these words in small letters, has a given name, a title or a word like "sister"."""
-    return not _NEAR.isdisjoint(signs) or any(plain(word) in given() for word in _CAPITALISED.findall(text))
-
-
-def may_name_things(text: str, signs: Set[str]) -> bool:
-    """Whether a text, with these words in small letters, may name a file or a project."""
-    return _DOTTED.search(text) is not None or not _CALLED.isdisjoint(signs)
+def may_name(text: str, signs: Set[str]) -> tuple[bool, bool]:
+    """Whether a text, with these words in small letters, may name people; and whether files or projects. Most name none."""
+    whom = not _NEAR.isdisjoint(signs) or any(plain(word) in given() for word in _CAPITALISED.findall(text))
+    return whom, _DOTTED.search(text) is not None or not _CALLED.isdisjoint(signs)
 
 
 def people(sentence: str) -> list[str]:
@@ -66,10 +55,10 @@ def people(sentence: str) -> list[str]:
             apposed = not ordinary(name) and _APPOSED.match(sentence, end)
             if not apposed and not _RELATED.search(before):
                 continue
-        more = _MORE.match(sentence, end)
-        while more and (more.start(1) > end + 1 or not ordinary(_BENT.sub("", more[1]))):
+        while (more := _MORE.match(sentence, end)) and (
+            more.start(1) > end + 1 or not ordinary(_BENT.sub("", more[1]))
+        ):
             end = more.start(1) + len(_BENT.sub("", more[1]))
-            more = _MORE.match(sentence, end)
         if not _THING.match(sentence, end) and not _PLACED.search(before):
             found[sentence[start:end]] = None
     return [*found]

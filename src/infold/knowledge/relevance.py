@@ -61,9 +61,6 @@ class Entities:
         with self._lock:
             return iter([self._all[id] for _, id in merge(*self._by_age.values())])
 
-    def __len__(self) -> int:
-        return len(self._all)
-
     def line(self, entity: Entity) -> str:
         """One line for a prompt."""
         with self._lock:
@@ -95,14 +92,11 @@ class Entities:
         found: dict[str, float] = {}
         for id in set().union(*[self._by_word.get(word, ()) for word in told | tokens | {""}]):
             name, kind = self._all[id].name, self._all[id].kind
-            own, spelled = words(_last_part(name) if kind == "file" else name), _tokens(name)
+            own, spelled = words(name.rpartition("/")[2] if kind == "file" else name), _tokens(name)
+            named = (spelled and spelled <= tokens) or (own and own <= told and kind != "person")
             if kind in TOLD:
                 found[id] = sum(map(_weight, own & told)) / sum(map(_weight, own))
-            elif (
-                (spelled and spelled <= tokens)
-                or (own and own <= told and kind != "person")
-                or (_HAN.search(name) and normal(name) in text)
-            ):
+            elif named or (_HAN.search(name) and normal(name) in text):
                 found[id] = 1.0
         return found
 
@@ -135,11 +129,7 @@ def _filed_under(entity: Entity) -> frozenset[str]:
     if entity.kind in TOLD:
         return words(entity.name)
     within = [""] if _HAN.search(entity.name) else []
-    return _tokens(entity.name).union(words(entity.name), words(_last_part(entity.name)), within)
-
-
-def _last_part(path: str) -> str:
-    return path.rstrip("/").rpartition("/")[2]
+    return _tokens(entity.name).union(words(entity.name), words(entity.name.rpartition("/")[2]), within)
 
 
 def _tokens(text: str) -> frozenset[str]:
