@@ -18,7 +18,9 @@ _IRREGULAR = "sent:send bought:buy paid:pay wrote:write written:write made:make 
 _BENT = {stem(bent): stem(word) for bent, _, word in (pair.partition(":") for pair in _IRREGULAR.split())}
 # How it is said that something is over: nothing that tells what.
 _SAYING_SO = frozenset(map(stem, "fixed resolved shipped merged submitted dropped scrapped never longer again".split()))
-
+_FINISHED = frozenset(
+    map(stem, "done finished completed sorted".split())
+)  # without them what was done must be said, too
 _When = tuple[int, bool, str, int]
 _EVER: _When = (-1 << 63, False, "", 0)
 _when: Callable[[Mention], _When] = attrgetter("at", "by_hand", "chat", "seq")
@@ -137,7 +139,8 @@ class Things:
             shared, own = thing.said & said, thing.said - GENERIC or thing.said
             whole, share = telling <= thing.said, len(own & shared) / len(own)
             over = thing.entity.status != "open" or (thing.entity.kind == "goal" and mention.status == "done")
-            if not over and (whole or len(shared) > 1) and share >= (_NAMED if whole and telling else _MOSTLY):
+            alone = whole and (thing.entity.kind != "task" or mention.status == "dropped" or _FINISHED & said)
+            if not over and (alone or len(shared) > 1) and share >= (_NAMED if whole and telling else _MOSTLY):
                 shares.append((share, thing.entity.id))
         shares.sort(reverse=True)
         clear = shares and (len(shares) == 1 or shares[1][0] <= _CLEARLY * shares[0][0])

@@ -48,7 +48,6 @@ _OF_ASSISTANT = _WORDS["past"] | _WORDS["over"] | {"ll", "will"}
 _ENDING = _WORDS["past"] | _WORDS["over"] | _WORDS["dropped"]
 _OF_USER = _ENDING.union(_WORDS["task"], _WORDS["goal"], _WORDS["problem"])
 _HAN_SIGNS = tuple(sorted(sign for sign in _OF_USER if sign[0] >= "一"))
-
 _CLAUSE = r"(?:^|(?<=[,;:–—.(] )|(?<=\band )|(?<=\bbut )|(?<=\bso )|(?<=\bthen ))(?:(?:ok|okay|oh|and|so|but|also|then|yes|btw|well|please)\b[,.:!–-]* )*"
 _ALSO = r"(?: (?:still|also|really|now|then|just|definitely|finally|probably|only|both))*"
 _PAST = _LISTS["past"].replace(" ", "|")
