@@ -116,8 +116,8 @@ class Things:
     def _know(self, mention: Mention) -> _Thing:
         """The thing of a key that is new: what is alike joins the first that was said."""
         said = words(mention.name) if mention.kind in TOLD else frozenset()
-        alikes = (one for one in self._with(said) if one.entity.kind == mention.kind and _same(said, one.said))
-        thing = min(alikes, key=lambda one: one.number, default=None)
+        near = (one for one in self._with(said - GENERIC or said) if one.entity.kind == mention.kind)
+        thing = min((one for one in near if _same(said, one.said)), key=lambda one: one.number, default=None)
         if thing is None:
             new = Entity(mention.key, mention.kind, mention.name, "open", "", "", (), mention.at, mention.at, 0, ())
             thing = self._every[new.id] = _Thing(new, said, len(self._every))

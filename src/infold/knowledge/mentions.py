@@ -1,8 +1,7 @@
 """What one message says about entities. Pure.
 
 Only what somebody says of themselves counts: a user's tasks, goals and problems, and whom and what they speak of. An assistant
-may promise something for a day, and say that something is over. Most messages say nothing of the kind, so a look at their
-words comes before any pattern.
+may promise something for a day, and say that something is over. Most messages say nothing of the kind: words are looked at first.
 """
 
 from __future__ import annotations
