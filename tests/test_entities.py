@@ -6,7 +6,7 @@ import random
 import re
 import time
 import tomllib
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -15,10 +15,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from infold.entities import KINDS, STATUSES, Entities, Entity, Mention, Things, key_of, line, read, relevant, resolve
-from infold.lines.kinds import KINDS as LINES
+from infold.knowledge.entity import KINDS, STATUSES, Entity, Mention, key_of, line
+from infold.knowledge.joining import Things, resolve
+from infold.knowledge.mentions import read
+from infold.knowledge.relevance import Entities, relevant
 from infold.messages import ROLES, Message
 from infold.quoting.candidate import Candidate, Place
+from infold.quoting.history import read_all
 
 CORPUS = Path(__file__).parent / "corpus" / "entities.toml"
 MONDAY = int(datetime.fromisoformat("2026-05-04T10:00:00Z").timestamp() * 1000)
@@ -26,42 +29,18 @@ HOUR, DAY = 3_600_000, 86_400_000
 CASES: list[dict[str, Any]] = tomllib.loads(CORPUS.read_text(encoding="utf-8"))["case"]
 
 
-@dataclass(frozen=True, slots=True)
-class Given(Candidate):
-    """A candidate whose kind is said, whatever its words name."""
-
-    given: str = "fact"
-
-    @property
-    def kind(self) -> str:
-        return self.given
-
-
-NOTE = re.compile(r" \(\d{1,2} [A-Z][a-z]{2} \d{4}\)")
-MARKED = re.compile(r"(?:\[(?P<kind>[a-z]+)\] )?(?P<said>.+?)(?=\s+\[[a-z]+\] |$)", re.DOTALL)
-
-
-def message(text: str, seq: int = 1, at: int = MONDAY, name: str | None = None) -> tuple[Message, list[Candidate]]:
-    """A message of the user's, or of whom it names first, and its candidates: "[open] …" is of the kind open.
-
-    A date that was meant stands in the candidate, not in the message.
-    """
+def message(text: str, seq: int = 1, at: int = MONDAY, name: str | None = None) -> Message:
+    """A message of the user's, or of whom it names first."""
     by, _, rest = text.partition(": ")
     role, text = (by, rest) if by in ("assistant", "tool", "system") else ("user", text)
-    found: list[Candidate] = []
-    said = ""
-    for match in MARKED.finditer(text) if role in ("user", "assistant") else ():
-        start, said = len(said) + 1 if said else 0, f"{said} {NOTE.sub('', match['said'])}".lstrip()
-        places = (Place(seq, start, len(said)),)
-        found.append(Given(match["said"], places, role, name or role, at, given=match["kind"] or "fact"))
     call = "c1" if role == "tool" else None
-    return Message(role, said or text, name=name, seq=seq, id=f"m{seq}", created_at=at, tool_call_id=call), found
+    return Message(role, text, name=name, seq=seq, id=f"m{seq}", created_at=at, tool_call_id=call)
 
 
 def mentions(*texts: str, chat: str = "chat") -> list[Mention]:
     found: list[Mention] = []
     for at, text in enumerate(texts):
-        found += read(*message(text, at + 1, MONDAY + at * HOUR), chat)
+        found += read(message(text, at + 1, MONDAY + at * HOUR), [], chat)
     return found
 
 
@@ -99,7 +78,7 @@ def test_E8_corpus_is_large_enough() -> None:
 
 
 def test_E8_a_mention_knows_its_message() -> None:
-    (task, person) = mentions("[open] I'll send the report to Anna by Friday (8 May 2026).", chat="c7")
+    (task, person) = mentions("I'll send the report to Anna by Friday.", chat="c7")
     assert task == Mention(
         "task", "Send the report to Anna", "open", "2026-05-08", "User", ("Anna",), MONDAY, "c7", 1, "m1", False
     )
@@ -107,21 +86,51 @@ def test_E8_a_mention_knows_its_message() -> None:
 
 
 def test_E8_who_speaks_under_a_name_owns_the_task() -> None:
-    found = {one.kind: one for one in read(*message("[open] I'll send the report to the bank.", name="Kwabena"), "c")}
+    found = {one.kind: one for one in read(message("I'll send the report to the bank.", name="Kwabena"), [], "c")}
     assert found["task"].owner == "Kwabena"
     assert found["person"].name == "Kwabena"
 
 
 @pytest.mark.parametrize(
+    "text",
+    [
+        "Anna should call Dr. Weber by 8 May. You need to renew the passport by 12 May.",
+        "The build is broken because setup.py imports a missing module. My goal is to learn Spanish.",
+        "Project Atlas was led by Maria. If the upload fails, send report.pdf to Tom.",
+        "I'll look into it. I'll send the report to Anna.",
+    ],
+)
+def test_E8_an_assistants_explanations_name_nothing(text: str) -> None:
+    assert mentions(f"assistant: {text}") == []
+    assert (
+        mentions(f"tool: I need to call Anna by 8 May. {text}", f"system: I need to call Anna by 8 May. {text}") == []
+    )
+
+
+def test_E8_an_assistant_may_promise_something_for_a_day() -> None:
+    (task,) = mentions("assistant: I'll send you the summary by Friday.")
+    assert (task.kind, task.name, task.due, task.owner) == ("task", "Send you the summary", "2026-05-08", "Assistant")
+
+
+@pytest.mark.parametrize("said", ["I've booked the table for Anna.", "assistant: Done, I booked the table for Anna."])
+def test_E8_a_task_closed_later_is_done(said: str) -> None:
+    before = ("I need to book the table for Anna.", "The export keeps failing.")
+    assert {one.status for one in entities(*before)} == {"open"}
+    found = {one.kind: one.status for one in entities(*before, said)}
+    assert (found["task"], found["problem"]) == ("done", "open")
+    found = {one.kind: one.status for one in entities(*before, said, "assistant: The export works again.")}
+    assert (found["task"], found["problem"]) == ("done", "done")
+
+
+@pytest.mark.parametrize(
     ("text", "owner"),
     [
-        ("[open] I need to call the bank.", "User"),
-        ("[open] Remind me to call the bank.", "User"),
-        ("[open] Will call the bank.", "User"),
-        ("[open] Bob has to call the bank.", "Bob"),
-        ("[open] Remind Bob to call the bank.", "Bob"),
-        ("[open] We still have to call the bank.", ""),
-        ("assistant: [open] I'll call the bank on 6 May.", "Assistant"),
+        ("I need to call the bank.", "User"),
+        ("Remind me to call the bank.", "User"),
+        ("Will call the bank.", "User"),
+        ("Bob has to call the bank by 6 May.", "Bob"),
+        ("We still have to call the bank.", ""),
+        ("assistant: I'll call the bank on 6 May.", "Assistant"),
     ],
 )
 def test_E8_a_task_has_an_owner(text: str, owner: str) -> None:
@@ -136,7 +145,7 @@ def test_E8_a_task_has_an_owner(text: str, owner: str) -> None:
         ("by May 8th", "2026-05-08"),
         ("by Fri 8 May 2026", "2026-05-08"),
         ("by 2026-05-08", "2026-05-08"),
-        ("on Friday (8 May 2026)", "2026-05-08"),
+        ("on Friday", "2026-05-08"),
         ("before the end of next week (15 May 2026)", "2026-05-15"),
         ("by 3 May", "2027-05-03"),
         ("by 31 June", ""),
@@ -147,7 +156,7 @@ def test_E8_a_task_has_an_owner(text: str, owner: str) -> None:
     ],
 )
 def test_E8_a_task_is_due_on_one_day(words: str, due: str) -> None:
-    (task,) = [one for one in mentions(f"[open] I need to call the bank {words}.") if one.kind == "task"]
+    (task,) = [one for one in mentions(f"I need to call the bank {words}.") if one.kind == "task"]
     assert task.due == due
     assert (task.name == "Call the bank") == bool(due)
 
@@ -155,38 +164,22 @@ def test_E8_a_task_is_due_on_one_day(words: str, due: str) -> None:
 def test_E8_what_is_over_is_of_no_kind() -> None:
     assert [(one.kind, one.status) for one in mentions("I've called the plumber.")] == [("", "done")]
     assert [(one.kind, one.status) for one in mentions("We dropped the idea of the newsletter.")] == [("", "dropped")]
+    assert mentions(
+        "I asked Tom to call the plumber.", "Have you called the plumber?", "I haven't called them yet."
+    ) == [Mention("person", "Tom", at=MONDAY, chat="chat", seq=1, id="m1")]
 
 
 def test_E8_one_mention_of_each_entity_a_message() -> None:
-    found = mentions(
-        "Anna said yes. [open] I'll send Anna the contract.pdf tomorrow. Anna's office is closed on Monday."
-    )
+    found = mentions("Anna said yes. I'll send Anna the contract.pdf tomorrow. Anna's office is closed on Monday.")
     assert len({one.key for one in found}) == len(found)
     (anna,) = [one for one in found if one.kind == "person"]
     assert "contract.pdf" in anna.links
 
 
-def test_E8_a_sentence_that_is_no_candidate_may_say_what_is_broken_or_over() -> None:
-    said, _ = message("The printer doesn't work. The report is done. I need to call the bank by 8 May.")
-    found = [(one.kind, one.name) for one in read(said, [], "c")]
-    assert found == [("problem", "The printer doesn't work"), ("", "The report is done")]
-
-
-def test_E8_a_candidate_with_words_of_another_message_gives_what_its_own_say() -> None:
-    said, (own,) = message("[open] I'll call the bank on 6 May.", seq=2)
-    asked = replace(own, words="Who calls Anna? I'll call the bank on 6 May.", places=(Place(1, 0, 15), *own.places))
-    assert read(said, [asked], "c") == read(said, [own], "c")
-
-
-def some_candidates(text: str, role: str, at: int) -> st.SearchStrategy[list[Candidate]]:
-    """Candidates of any kind anywhere in a text, with words of another message or cut."""
-    place = st.tuples(st.integers(0, len(text)), st.integers(0, len(text)), st.sampled_from([1, 1, 1, 0]))
-    places = st.lists(place.map(lambda one: Place(one[2], *sorted(one[:2]))), min_size=1, max_size=2)
-
-    def build(found: list[Place], kind: str) -> Candidate:
-        return Given(" ".join(text[one.start : one.end] for one in found), tuple(found), role, role, at, given=kind)
-
-    return st.lists(st.builds(build, places, st.sampled_from([*LINES])), max_size=3)
+def test_E8_what_is_pasted_is_nobodys_own() -> None:
+    letter = message("what do I answer?\n\nDear Ms Marsh,\nI will send the keys to Anna by 8 May.\nThe lift is broken.")
+    assert [one.kind for one in read(letter, [], "c")] != []
+    assert read(letter, read_all([letter], [])[0], "c") == []
 
 
 ANY = st.text(max_size=200) | st.lists(
@@ -197,25 +190,27 @@ ANY = st.text(max_size=200) | st.lists(
 ).map(" ".join)
 
 
-@given(st.data(), st.sampled_from(ROLES), ANY, st.integers(0, 2**41))
-def test_E8_any_text_can_be_read(data: st.DataObject, role: str, text: str, at: int) -> None:
+@given(st.sampled_from(ROLES), ANY, st.integers(0, 2**41), st.integers(0, 200), st.booleans())
+def test_E8_any_text_can_be_read(role: str, text: str, at: int, start: int, borrowed: bool) -> None:
     one = Message(role, text, seq=1, created_at=at)
-    for mention in read(one, data.draw(some_candidates(text, role, at)), "c"):
+    candidate = Candidate(text, (Place(1, start, start + 40),), role, role, at, borrowed=borrowed)
+    for mention in read(one, [candidate], "c"):
         assert mention.kind in (*KINDS, "")
         assert mention.status in (*STATUSES, "")
         assert mention.name
         assert len(mention.name) <= 160
         assert mention.links == tuple(sorted(set(mention.links)))
-        assert mention.kind == "file" or role in ("user", "assistant")
+        assert role == "user" or (role == "assistant" and mention.kind in ("", "task"))
 
 
 @pytest.mark.parametrize(
-    "text", ["a" * 300_000, "I need to " * 30_000, ",;: " * 75_000, "remind me to (8 May " * 15_000]
+    "text",
+    ["a" * 300_000, "I need to " * 30_000, ",;: " * 75_000, "remind me to (8 May " * 15_000, "Anna van " * 30_000],
 )
 def test_E8_a_long_text_is_read_in_time(text: str) -> None:
     one = Message("user", text, seq=1, created_at=MONDAY)
     start = time.perf_counter()
-    read(one, [Given(text, (Place(1, 0, len(text)),), "user", "user", MONDAY, given="open")], "c")
+    read(one, [], "c")
     assert time.perf_counter() - start < 5
 
 
@@ -349,9 +344,7 @@ def test_E8_what_is_set_by_hand_needs_no_message() -> None:
 
 
 def test_E8_links_add_up_until_they_are_set_by_hand() -> None:
-    base = mentions(
-        "[open] I'll send the report to Anna.", "[open] I'll send the slides to Tom.", "Anna and Tom met yesterday."
-    )
+    base = mentions("I'll send the report to Anna.", "I'll send the slides to Tom.", "Anna and Tom met yesterday.")
     anna = key_of("person", "Anna")
 
     def links(every: list[Mention]) -> list[str]:
@@ -367,8 +360,8 @@ def test_E8_links_add_up_until_they_are_set_by_hand() -> None:
 
 
 def test_E8_what_is_done_may_be_taken_up_again_and_is_not_closed_beforehand() -> None:
-    assert [one.status for one in entities("[open] I need to buy paint.", "I bought the paint.")] == ["done"]
-    assert [one.status for one in entities("I bought the paint.", "[open] I need to buy paint.")] == ["open"]
+    assert [one.status for one in entities("I need to buy paint.", "I bought the paint.")] == ["done"]
+    assert [one.status for one in entities("I bought the paint.", "I need to buy paint.")] == ["open"]
 
 
 def test_E8_twenty_sources_at_most_newest_last() -> None:

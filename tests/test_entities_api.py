@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from infold import Chat, ConfigError, Memory, NotFoundError
-from infold.entities import KINDS as ENTITY_KINDS
+from infold.knowledge.entity import KINDS as ENTITY_KINDS
 from infold.marks import ENTITIES_LABEL
 from tests import rawsql
 from tests.conftest import counted_ids, ticking_clock, turn, words

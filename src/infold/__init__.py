@@ -20,7 +20,7 @@ _HOMES = {
     "Context": "context",
     "Message": "messages",
     "Line": "lines.line",
-    "Entity": "entities.model",
+    "Entity": "knowledge.entity",
     "Hit": "recall.hits",
     "Event": "ledger.rows",
     "Proof": "audit",
@@ -71,7 +71,7 @@ if TYPE_CHECKING:
     from infold.conversation import SummarizeResult as SummarizeResult
     from infold.conversation import summarize_conversation as summarize_conversation
     from infold.engine import assemble_context as assemble_context
-    from infold.entities.model import Entity as Entity
+    from infold.knowledge.entity import Entity as Entity
     from infold.errors import BudgetError as BudgetError
     from infold.errors import ClosedError as ClosedError
     from infold.errors import ConfigError as ConfigError

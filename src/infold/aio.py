@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from infold.chat import Chat
     from infold.context import Context
     from infold.drifting import Drift
-    from infold.entities import Entity
     from infold.forgetting import Receipt
+    from infold.knowledge.entity import Entity
     from infold.knowledge.facts import Facts
     from infold.ledger.rows import Event
     from infold.lines.line import Line

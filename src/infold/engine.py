@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 from infold.arguments import layout_of, question_of
 from infold.context.assembly import assemble
 from infold.context.view import Context, View, check_budget
-from infold.entities import Entities, Entity
 from infold.errors import NotFoundError
+from infold.knowledge.entity import Entity
+from infold.knowledge.relevance import Entities
 from infold.lines.line import FURTHER, Line
 from infold.messages import Message
 from infold.presets import Settings, preset

@@ -6,9 +6,11 @@ from collections.abc import Sequence
 from datetime import date, datetime
 from typing import TYPE_CHECKING
 
-from infold.entities import KINDS as ENTITY_KINDS
-from infold.entities import STATUSES, Entities, Entity, Mention, key_of, resolve
 from infold.errors import ConfigError, MessageError, NotFoundError
+from infold.knowledge.entity import KINDS as ENTITY_KINDS
+from infold.knowledge.entity import STATUSES, Entity, Mention, key_of
+from infold.knowledge.joining import resolve
+from infold.knowledge.relevance import Entities
 from infold.ledger import derived, fold_rows, mentions, store
 from infold.lines.line import CURRENT, FACT, Line
 from infold.messages import milliseconds, parse

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 
 from infold.context.room import NEAR_MOST, NEAR_SHARE, STANDING_MOST
 from infold.engine import NAMED, select_related_entities
-from infold.entities import Entity
 from infold.errors import EmbedderError
 from infold.finding import find, put_entity, take_entity
 from infold.handle import Handle
+from infold.knowledge.entity import Entity
 from infold.knowledge.facts import Facts
 from infold.knowledge.known import beside, elsewhere
 from infold.knowledge.standing import bearing, is_personal, numbers_near
@@ -25,7 +25,7 @@ from infold.recall.hits import KINDS, Hit
 
 if TYPE_CHECKING:
     from infold.context.view import View
-    from infold.following import Followed
+    from infold.knowledge.following import Followed
     from infold.ledger.query import Connection
     from infold.messages import Message
     from infold.state import State

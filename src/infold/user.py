@@ -6,14 +6,14 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, TypeVar
 
-from infold.entities import Entity
 from infold.finding import find, put_entity, take_entity
 from infold.forgetting import Receipt, forget_user
+from infold.knowledge.entity import Entity
 from infold.knowledge.facts import Facts
 from infold.recall.hits import KINDS, Hit
 
 if TYPE_CHECKING:
-    from infold.following import Followed
+    from infold.knowledge.following import Followed
     from infold.knowledge.known import Known
     from infold.ledger.query import Connection
     from infold.memory import Memory

@@ -24,7 +24,7 @@ from infold.cli.options import (
     opened,
 )
 from infold.cli.output import console, day, fail, moment, print_json, working
-from infold.entities import KINDS, STATUSES, Entity
+from infold.knowledge.entity import KINDS, STATUSES, Entity
 from infold.lines.line import Line
 from infold.user import User
 
@@ -180,7 +180,7 @@ def _show(place: Chat | User, entity: Entity, as_json: bool) -> None:
     if as_json:
         print_json(_entity(entity))
         return
-    from infold.entities import line
+    from infold.knowledge.entity import line
 
     names = {one.id: one.name for one in place.entities} if entity.links else {}
     console.print(Text.assemble((entity.id, "dim"), "  ", line(entity, names)))

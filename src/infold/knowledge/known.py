@@ -8,8 +8,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar, cast
 
-from infold.following import Followed
 from infold.knowledge.facts import resolve
+from infold.knowledge.following import Followed
 from infold.knowledge.standing import KNOWN, is_personal
 from infold.ledger import derived, mentions, stated
 from infold.ledger.mentions import Damaged

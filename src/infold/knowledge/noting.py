@@ -6,9 +6,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from infold import entities
-from infold.entities import Mention
+from infold.knowledge.entity import Mention
 from infold.knowledge.facts import notable
+from infold.knowledge.mentions import read as mentions_of
 from infold.knowledge.standing import hints_of, is_known, is_secret, may_be_known, rank_of, stays
 from infold.ledger import derived, mentions, stated, store
 from infold.ledger.erasure import delete_mentions_at
@@ -69,7 +69,7 @@ def note(connection: Connection, row: ChatRow, messages: Sequence[Message]) -> N
         for one in _single(found) if message.role == "user" else ():
             if one.places not in known and notable(line := quotation(one)):
                 noting.take(line, row.user is not None and stays(line, message.text, one.borrowed))
-        said += entities.read(message, found, row.id)
+        said += mentions_of(message, found, row.id)
     mentions.note_mentions(connection, row.key, None, said)
     if said:
         noting.changed()

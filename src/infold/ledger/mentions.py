@@ -10,7 +10,7 @@ from typing import Any
 
 from sqlalchemy import and_, bindparam, delete, func, insert, or_, select
 
-from infold.entities import Mention
+from infold.knowledge.entity import Mention
 from infold.ledger.archive import removed_seqs
 from infold.ledger.query import Connection, Query
 from infold.ledger.schema import chats, mentions, messages

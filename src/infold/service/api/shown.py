@@ -6,7 +6,7 @@ from dataclasses import asdict
 from typing import Any
 
 from infold.context.view import Context
-from infold.entities import Entity
+from infold.knowledge.entity import Entity
 from infold.ledger.rows import ChatRow, Event
 from infold.lines.line import Line
 from infold.messages import Message

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
-from typing import Any
 
-from infold.entities import Entities, Mention, Things
+from infold.knowledge.entity import Mention
+from infold.knowledge.joining import Things
+from infold.knowledge.relevance import Entities
 from infold.ledger import mentions
 from infold.ledger.mentions import Damaged, Noted
 from infold.ledger.query import Connection
@@ -20,26 +21,20 @@ class Followed:
         self._start()
 
     def _start(self) -> None:
-        self._pulse: tuple[Any, ...] | None = None
+        self._pulse: object = None
         self.entities = Entities()
-        self.damaged: tuple[Damaged, ...] = ()
-        """What cannot be read."""
+        self.damaged: tuple[Damaged, ...] = ()  # what cannot be read
         self._things = Things()
         self._by_hand: frozenset[Mention] = frozenset()
-        self._noted: dict[int, Noted] = {}
-        """By chat, what was read."""
+        self._noted: dict[int, Noted] = {}  # by chat, what was read
 
     def follow(
-        self,
-        connection: Connection,
-        pulse: tuple[Any, ...],
-        noted: Callable[[], Sequence[Noted]],
-        by_hand: Callable[[], Sequence[Mention]],
+        self, db: Connection, pulse: object, noted: Callable[[], list[Noted]], by_hand: Callable[[], list[Mention]]
     ) -> Followed:
         """Read what is new, if the pulse says that something may be: of these chats, and of what was set by hand."""
         with self._lock:
             if pulse != self._pulse:
-                self._read(connection, noted(), frozenset(by_hand()))
+                self._read(db, noted(), frozenset(by_hand()))
                 self._pulse = pulse
         return self
 
