@@ -30,6 +30,7 @@ from infold.failpoints import reach
 from infold.folder import fold_instantly
 from infold.folding.prompting import may_be_prompt, prompt_hash, without_instructions
 from infold.forgetting import Receipt, forget_copies, forget_messages
+from infold.knowledge.known import beside_memory
 from infold.knowledge.noting import catch_up, note_at_once, return_to
 from infold.ledger import journal, store
 from infold.ledger.calls import all_calls, was_asked
@@ -157,11 +158,8 @@ class Chat(Remembering, Changing):
             if after is not None and state.row.last_seq != after:
                 raise MovedOnError(f"chat {self.id!r} has gone on since message {after}; look at it again")
             for parsed, tokens in read:
-                known = store.message_by_id(connection, self._key, parsed.id) if parsed.id else None
-                if known is not None:
-                    gone = known.content in (REMOVED, UNREADABLE)
-                    sha256 = store.message_hashes(connection, self._key, known.seq, known.seq)[0] if gone else None
-                    added.append(same(parsed, known, sha256))
+                if (known := self._said_before(connection, parsed)) is not None:
+                    added.append(known)
                     continue
                 if parsed.role == "tool" and not repair and parsed.tool_call_id not in awaited(state.messages):
                     raise OrphanResultError(
@@ -204,6 +202,15 @@ class Chat(Remembering, Changing):
         quiet.soon(id(backend), backend.tidy())
         return added
 
+    def _said_before(self, connection: Connection, parsed: Message) -> Message | None:
+        """The message of the same id that is there already; another message under that id is an error."""
+        known = store.message_by_id(connection, self._key, parsed.id) if parsed.id else None
+        if known is None:
+            return None
+        gone = known.content in (REMOVED, UNREADABLE)
+        sha256 = store.message_hashes(connection, self._key, known.seq, known.seq)[0] if gone else None
+        return same(parsed, known, sha256)
+
     def fold_due(self) -> bool:
         """Make the fold that an add has left, if any. Of very many messages it is a part: then there is more to do."""
         known = self.cache
@@ -227,7 +234,7 @@ class Chat(Remembering, Changing):
     def _read_ahead(self) -> Iterator[None]:
         """Make what the next fold or context will want, a step at a time."""
         with self.reading() as (connection, state):
-            self.beside_memory(connection, state, state.view())
+            beside_memory(self._memory.knowledge, connection, state, state.view())
             row, messages = state.row, [*state.messages]
             if not state.policy.recall_cap or not messages or not self._memory.recaller.at_hand:
                 return  # short chats that are never asked shall not load the embedder
@@ -295,6 +302,10 @@ class Chat(Remembering, Changing):
         `upto`, build it as if the chat ended at that position; a position that is folded already raises MovedOnError."""
         if tools is not None:
             self._note_tools(tools_tokens(tools))
+        with self.seen() as state:
+            every_time = state.policy.entities and not state.policy.recall_cap
+        if every_time:
+            self.read_up()
         with quiet, self.reading() as (connection, state):
             view = state.view(() if question else asked(connection, state))
             if upto is not None and upto < state.row.last_seq:
@@ -307,7 +318,7 @@ class Chat(Remembering, Changing):
             view = replace(
                 view, given=max_tokens is not None, key=self._memory.mark_key(connection), memory_role=role, merge=one
             )
-            view = self.beside_memory(connection, state, view)
+            view = beside_memory(self._memory.knowledge, connection, state, view)
             ask = question or last_question(view)
             if ask is not None:
                 view = self.near(connection, state, view, ask.text, question is not None, budget)

@@ -50,6 +50,7 @@ def assemble_open(chat: Chat, query: str, max_tokens: int | None = None) -> dict
     """`assemble_context` for a chat that is open: what it has read before is not read again."""
     if max_tokens is not None:
         check_budget(max_tokens)
+    chat.read_up()
     with chat.reading() as (connection, state):
         view, entities = _view(chat._memory, connection, state), chat.entities_known(connection, state).entities
     return _assembled(view, entities, query, max_tokens)
@@ -75,9 +76,11 @@ def _assembled(view: View, entities: Entities, query: str, max_tokens: int | Non
 
 
 def _read(memory: Memory, user: str | None, chat: str) -> tuple[View, Entities]:
+    from infold.knowledge.noting import read_up
     from infold.ledger import store
     from infold.state import load
 
+    read_up(memory.database, None, user)
     with memory.database.read() as connection:
         row = store.chat_by_id(connection, chat)
         if row is None or row.user != user:
@@ -88,8 +91,11 @@ def _read(memory: Memory, user: str | None, chat: str) -> tuple[View, Entities]:
 
 
 def _view(memory: Memory, connection: Connection, state: State) -> View:
+    from infold.knowledge.known import beside_memory
+
     role, merge = layout_of(state.policy, None, None)
-    return replace(state.view(), key=memory.mark_key(connection), memory_role=role, merge=merge)
+    view = replace(state.view(), key=memory.mark_key(connection), memory_role=role, merge=merge)
+    return beside_memory(memory.knowledge, connection, state, view)
 
 
 def select_hot_turns(messages: Sequence[Message], limit: int) -> list[Message]:

@@ -64,6 +64,7 @@ LAYERED = Policy(
     summary_cap=500,
     facts_cap=500,
     trim=(("sources", 0), ("leaves", 0), ("summary", 0), ("recent", 0), ("facts", 0)),
+    user_facts=True,
 )
 
 # Memory engine: a fixed policy snippet, one cumulative summary, hot turns.
@@ -77,6 +78,7 @@ ENGINE = Policy(
     entities=25,
     policy_text=True,
     trim=(("recent", 0), ("entities", 0), ("sources", 0), ("summary", 0)),
+    user_facts=True,
 )
 
 # What a newcomer gets: tokens and whole turns, leaves and facts, and what a question asks for.

@@ -9,14 +9,15 @@ from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from infold.context.room import NEAR_MOST, NEAR_SHARE, STANDING_MOST
+from infold.context.room import NEAR_MOST, NEAR_SHARE
 from infold.engine import NAMED, select_related_entities
 from infold.errors import EmbedderError
 from infold.finding import find, put_entity, take_entity
 from infold.handle import Handle
 from infold.knowledge.entity import Entity
 from infold.knowledge.facts import Facts
-from infold.knowledge.known import beside, elsewhere
+from infold.knowledge.known import elsewhere
+from infold.knowledge.noting import read_up
 from infold.knowledge.standing import bearing, is_personal, numbers_near
 from infold.ledger import stated
 from infold.lines.line import Line, line_tokens
@@ -71,6 +72,7 @@ class Remembering(Handle):
     @property
     def facts(self) -> Facts:
         """What was stated and holds, oldest first; `facts(all=True)` also what was superseded."""
+        self.read_up()
         with self.reading() as (connection, state):
             known = self._memory.knowledge.facts_of_chat(connection, state.row)
         if self._memory.repaired(known.damaged):
@@ -78,9 +80,16 @@ class Remembering(Handle):
                 known = self._memory.knowledge.facts_of_chat(connection, state.row)
         return Facts(known.facts)
 
+    def read_up(self) -> None:
+        """Note what nobody has asked for yet: of this chat, and of its user's others."""
+        with self.seen() as state:
+            user = state.row.user
+        read_up(self._memory.database, self._key, user)
+
     @property
     def entities(self) -> list[Entity]:
         """Tasks, goals, problems, people, projects and files, newest first: of the chat's user, or of the chat."""
+        self.read_up()
         with self.reading() as (connection, state):
             known = self.entities_known(connection, state)
         if self._memory.repaired(known.damaged):
@@ -111,27 +120,12 @@ class Remembering(Handle):
         until: int | str | datetime | None = None,
     ) -> list[Hit]:
         """What this chat holds that answers a query, best first: messages, facts, lines of summaries, entities."""
+        self.read_up()
         return find(self._memory, query, chat=self.id, limit=limit, kinds=kinds, since=since, until=until)
 
     def entities_known(self, connection: Connection, state: State) -> Followed:
         """The entities of the chat's user, or of the chat where it has none."""
         return self._memory.knowledge.entities_for(connection, state.row)
-
-    def beside_memory(self, connection: Connection, state: State, view: View) -> View:
-        """A view with what the chat's user said in other chats and still holds, less what was overtaken there."""
-        row = state.row
-        if not state.policy.user_facts or not row.user or row.away or not row.remember:
-            return view
-        known = self._memory.knowledge.of_user(connection, row.user)
-        if known is None:
-            return view
-        kept = state.rendered.get("beside")
-        if kept is None or kept[0] is not known:
-            gone = {line.places or line.text for line in stated.overtaken(connection, row.key)}
-            outdated = frozenset(line.id for line in state.lines if (line.places or line.text) in gone)
-            lines = [line for line in state.lines if line.id not in outdated]
-            kept = state.rendered["beside"] = (known, beside(known.held, lines, row.key, STANDING_MOST), outdated)
-        return replace(view, known=kept[1], outdated=kept[2]) if kept[1] or kept[2] else view
 
     def near(self, connection: Connection, state: State, view: View, question: str, given: bool, budget: int) -> View:
         """A view with what was stated that bears on a question, best first, and does not stand in the tail. The last message of

@@ -10,6 +10,7 @@ from infold.finding import find, put_entity, take_entity
 from infold.forgetting import Receipt, forget_user
 from infold.knowledge.entity import Entity
 from infold.knowledge.facts import Facts
+from infold.knowledge.noting import read_up
 from infold.recall.hits import KINDS, Hit
 
 if TYPE_CHECKING:
@@ -41,6 +42,7 @@ class User:
 
     def _sound(self, read: Callable[[Connection, str], K]) -> K:
         """What is known, once what was damaged is repaired."""
+        read_up(self._memory.database, None, self.name)
         with self._memory.database.read() as connection:
             known = read(connection, self.name)
             damaged = known.damaged
@@ -72,6 +74,7 @@ class User:
         until: int | str | datetime | None = None,
     ) -> list[Hit]:
         """What was said in the chats of this user (or in one of them) that answers a query, best first."""
+        read_up(self._memory.database, None, self.name)
         return find(self._memory, query, user=self.name, chat=chat, limit=limit, kinds=kinds, since=since, until=until)
 
     def forget(self) -> Receipt:

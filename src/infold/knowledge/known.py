@@ -8,6 +8,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar, cast
 
+from infold.context.room import STANDING_MOST
+from infold.context.view import View
 from infold.knowledge.facts import resolve
 from infold.knowledge.following import Followed
 from infold.knowledge.standing import KNOWN, is_personal
@@ -17,6 +19,7 @@ from infold.ledger.query import Connection
 from infold.ledger.rows import ChatRow
 from infold.ledger.stated import Held
 from infold.lines.line import FACT, FURTHER, Line, Place, line_tokens, normal
+from infold.state import State
 
 T = TypeVar("T")
 _KEPT = 256
@@ -164,6 +167,23 @@ class Knowledge:
             while len(self._kept) > _KEPT:
                 self._kept.popitem(last=False)
         return known
+
+
+def beside_memory(knowledge: Knowledge, connection: Connection, state: State, view: View) -> View:
+    """A view with what the chat's user said in other chats and still holds, less what was overtaken there."""
+    row = state.row
+    if not state.policy.user_facts or not row.user or row.away or not row.remember:
+        return view
+    known = knowledge.of_user(connection, row.user)
+    if known is None:
+        return view
+    kept = state.rendered.get("beside")
+    if kept is None or kept[0] is not known:
+        gone = {line.places or line.text for line in stated.overtaken(connection, row.key)}
+        outdated = frozenset(line.id for line in state.lines if (line.places or line.text) in gone)
+        lines = [line for line in state.lines if line.id not in outdated]
+        kept = state.rendered["beside"] = (known, beside(known.held, lines, row.key, STANDING_MOST), outdated)
+    return replace(view, known=kept[1], outdated=kept[2]) if kept[1] or kept[2] else view
 
 
 def beside(held: Sequence[Held], lines: Sequence[Line], chat: int, cap: int) -> tuple[Line, ...]:

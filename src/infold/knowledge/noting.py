@@ -11,6 +11,7 @@ from infold.knowledge.facts import notable
 from infold.knowledge.mentions import read as mentions_of
 from infold.knowledge.standing import hints_of, is_known, is_secret, may_be_known, rank_of, stays
 from infold.ledger import derived, mentions, stated, store
+from infold.ledger.database import Database
 from infold.ledger.erasure import delete_mentions_at
 from infold.ledger.query import Connection
 from infold.ledger.rows import ChatRow
@@ -220,6 +221,19 @@ def catch_up(connection: Connection, key: int, upto: int | None = None) -> bool:
         return False
     note(connection, row, store.messages_between(connection, key, row.read_to + 1, min(last, row.read_to + BATCH)))
     return True
+
+
+def read_up(database: Database, chat: int | None, user: str | None) -> None:
+    """Note all that is left of a chat and of a user's chats, because somebody asks for it."""
+    if database.read_only:
+        return
+    with database.read() as connection:
+        left = stated.pending(connection, chat, user)
+    for key in left:
+        more = True
+        while more:
+            with database.write() as connection:
+                more = catch_up(connection, key)
 
 
 def rewound(connection: Connection, key: int, seq: int) -> None:

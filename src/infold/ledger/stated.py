@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from sqlalchemy import bindparam, delete, func, insert, select, update
+from sqlalchemy import bindparam, delete, func, insert, or_, select, update
 
 from infold.ledger import line_rows
 from infold.ledger.archive import removed_seqs
@@ -85,7 +85,11 @@ _places_between = Query(
 )
 _pending = Query(
     select(chats.c.key)
-    .where(chats.c.tenant == P("tenant"), chats.c.user == P("of"), chats.c.read_to < chats.c.last_seq)
+    .where(
+        chats.c.tenant == P("tenant"),
+        or_(chats.c.key == P("of"), chats.c.user == P("of_user")),
+        chats.c.read_to < chats.c.last_seq,
+    )
     .order_by(chats.c.key)
 )
 _insert_hint = Query(insert(hints).values(line=P("line"), word=P("word"), owner=P("owner")))
@@ -277,9 +281,9 @@ def places_between(connection: Connection, chat: int, first: int, last: int) -> 
     return {tuple(Place(*place) for place in json.loads(row[0])) for row in rows}
 
 
-def pending(connection: Connection, user: str) -> list[int]:
-    """The chats of a user of which not everything is read."""
-    return [row[0] for row in _pending(connection, of=user)]
+def pending(connection: Connection, chat: int | None, user: str | None) -> list[int]:
+    """A chat and those of a user, as far as not everything of them is read."""
+    return [row[0] for row in _pending(connection, of=chat, of_user=user)]
 
 
 def just_before(connection: Connection, chat: int, owner: int, first: int) -> list[Held]:

@@ -2,6 +2,8 @@
 
 Rows of earlier versions belong to nobody yet; they find their owner when something of the same user is noted."""
 
+import json
+
 import sqlalchemy as sa
 from alembic import op
 
@@ -10,6 +12,7 @@ down_revision = "0013"
 
 
 def upgrade() -> None:
+    _policies(op.get_bind())
     key = sa.BigInteger().with_variant(sa.Integer, "sqlite")
     op.add_column("chats", sa.Column("remember", sa.Integer, nullable=False, server_default="1"))
     op.add_column("chats", sa.Column("away", sa.Integer, nullable=False, server_default="0"))
@@ -34,3 +37,18 @@ def upgrade() -> None:
         sa.Column("line", key, primary_key=True),
         sqlite_with_rowid=False,
     )
+
+
+def _policies(database: sa.Connection) -> None:
+    """Chats of these presets know what their users said in others, as new ones do."""
+    chats = sa.table("chats", sa.column("policy"))
+    for text in database.execute(sa.select(chats.c.policy).distinct()).scalars().all():
+        try:
+            policy = json.loads(text)
+            if policy["name"] not in ("layered", "engine"):
+                continue
+            policy["user_facts"] = True
+        except (ValueError, TypeError, LookupError):
+            continue  # a damaged one, which whoever opens the chat is told of
+        new = json.dumps(policy, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+        database.execute(sa.update(chats).where(chats.c.policy == text).values(policy=new))
