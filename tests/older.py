@@ -42,6 +42,11 @@ def without_lines(url: str) -> None:
     steps += [
         "ALTER TABLE pins DROP COLUMN by" if server else 'ALTER TABLE pins DROP COLUMN "by"',
         "ALTER TABLE pins DROP COLUMN seal",
+        "ALTER TABLE chats DROP COLUMN remember",
+        "ALTER TABLE chats DROP COLUMN away",
+        "DROP TABLE users",
+        "DROP TABLE hints",
+        "DROP INDEX events_of_people",
         "ALTER TABLE calls DROP COLUMN asked",
         "DROP TABLE installation",
         "DROP INDEX messages_of_operators",

@@ -36,7 +36,7 @@ ROWS = re.compile(
                 re.escape,
                 (
                     marks.WISHES_HEADER, marks.BACKGROUND_HEADER, marks.RECALLED_HEADER, marks.FACTS_LABEL, marks.SUMMARY_LABEL, marks.LEAVES_LABEL,
-                    marks.FURTHER_LABEL, marks.RECALL_LABEL, marks.ENTITIES_LABEL, marks.SOURCES_LABEL, marks.NOTHING,
+                    marks.FURTHER_LABEL, marks.NEAR_LABEL, marks.RECALL_LABEL, marks.ENTITIES_LABEL, marks.SOURCES_LABEL, marks.NOTHING,
                     EARLIER_LABEL, f"{marks.BACKGROUND} {marks.QUOTED_NOTE}", *(f"## {title}" for title in HEADINGS.values()),
                 ),
             ),

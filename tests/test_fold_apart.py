@@ -53,7 +53,7 @@ def test_B6_a_fold_made_apart_is_the_same_fold(memory: Memory, preset: str, wind
         inside.add(turn)
         before = apart.memory.cursor
         for one in turn:
-            apart.append([parse(one)], apart=True)
+            apart.append([parse(one)], later=True)
             apart.fold_due()
         folds += apart.memory.cursor > before
         assert told(apart) == told(inside)
@@ -72,7 +72,7 @@ def test_B6_a_reply_of_several_messages_is_folded_as_often(memory: Memory, prese
                 *formats.parse({"type": "message", "role": "assistant", "content": text}),
                 *formats.parse({"type": "function_call", "call_id": f"k{n}", "name": "go", "arguments": "{}"}),
             ]
-            chat.append(reply, repair=True, apart=chat is apart)
+            chat.append(reply, repair=True, later=chat is apart)
             chat.fold_due()
             result = {"type": "function_call_output", "call_id": f"k{n}", "output": "done " * 20}
             chat.append([*formats.parse(result), *formats.parse(user(words(40, f"q{n}")))], repair=True, fold=False)
@@ -85,7 +85,7 @@ def test_B9_an_answer_does_not_set_back_what_was_decided_since(url: str, monkeyp
 
     def turn(chat: Chat, folds: bool = True) -> None:
         for one in said(next(turns)):
-            chat.append([parse(one)], apart=True)
+            chat.append([parse(one)], later=True)
             if folds:
                 chat.fold_due()
 
@@ -129,7 +129,7 @@ def test_B6_a_long_history_is_folded_part_by_part(memory: Memory, preset: str) -
     history = [parse(one) for n in range(500) for one in said(n)]
     chat.append(history, fold=False)
     chat.append([parse(user("And now?"))], fold=False)
-    chat.append([parse(assistant("Now we go on."))], apart=True)
+    chat.append([parse(assistant("Now we go on."))], later=True)
     while (cursor := chat.memory.cursor) >= 0 and chat.fold_due():
         assert 0 < chat.memory.cursor - cursor <= MOST_AT_ONCE
         assert chat.verify().ok

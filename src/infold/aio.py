@@ -103,6 +103,7 @@ class AsyncMemory:
         title: str | None = None,
         config: Policy | SummarizationConfig | None = None,
         wait: bool = False,
+        remember: bool | None = None,
     ) -> AsyncChat:
         """Open a chat, creating it on first use; see `Memory.chat`."""
 
@@ -116,6 +117,7 @@ class AsyncMemory:
                 title=title,
                 config=config,
                 wait=wait,
+                remember=remember,
             )
 
         return AsyncChat(await self._hop(work), self._hop)
@@ -175,6 +177,18 @@ class _Knowing:
     def entities(self) -> Awaitable[list[Entity]]:
         return self._get("entities")
 
+    async def correct(self, line: str | Line, text: str, *, by: str = "user") -> Line:
+        """See `Chat.correct`."""
+        return await self._hop(self._of.correct, line, text, by=by)
+
+    async def retract(self, line: str | Line, *, by: str = "user") -> None:
+        """See `Chat.retract`."""
+        await self._hop(self._of.retract, line, by=by)
+
+    async def confirm(self, line: str | Line, *, by: str = "user") -> Line:
+        """See `Chat.confirm`."""
+        return await self._hop(self._of.confirm, line, by=by)
+
     async def set_entity(
         self, kind: str, name: str, *, status: str = "", due: str = "", owner: str = "", links: Sequence[str] = ()
     ) -> Entity:
@@ -210,6 +224,14 @@ class AsyncUser(_Knowing):
         """See `User.recall`."""
         return await self._hop(self._user.recall, query, limit=limit, kinds=kinds, chat=chat, since=since, until=until)
 
+    @property
+    def remember(self) -> Awaitable[bool]:
+        return self._get("remember")
+
+    async def set_remember(self, value: bool) -> None:
+        """Sets `User.remember`."""
+        await self._hop(setattr, self._user, "remember", value)
+
     async def forget(self) -> Receipt:
         """See `User.forget`."""
         return await self._hop(self._user.forget)
@@ -236,6 +258,7 @@ class AsyncChat(_Knowing):
         model_variant: str | None = None,
         repair: bool = False,
         fold: bool = True,
+        remember: bool = True,
     ) -> Message: ...
 
     @overload
@@ -247,6 +270,7 @@ class AsyncChat(_Knowing):
         model_variant: str | None = None,
         repair: bool = False,
         fold: bool = True,
+        remember: bool = True,
     ) -> list[Message]: ...
 
     async def add(
@@ -258,11 +282,19 @@ class AsyncChat(_Knowing):
         model_variant: str | None = None,
         repair: bool = False,
         fold: bool = True,
+        remember: bool = True,
     ) -> Message | list[Message]:
         """See `Chat.add`."""
         add: Callable[..., Message | list[Message]] = self._chat.add
         return await self._hop(
-            add, message, id=id, created_at=created_at, model_variant=model_variant, repair=repair, fold=fold
+            add,
+            message,
+            id=id,
+            created_at=created_at,
+            model_variant=model_variant,
+            repair=repair,
+            fold=fold,
+            remember=remember,
         )
 
     async def context(
@@ -383,9 +415,12 @@ class AsyncChat(_Knowing):
         system: str | None = None,
         title: str | None = None,
         context_window: int | None = None,
+        remember: bool | None = None,
     ) -> None:
         """See `Chat.update`."""
-        await self._hop(self._chat.update, user=user, system=system, title=title, context_window=context_window)
+        await self._hop(
+            self._chat.update, user=user, system=system, title=title, context_window=context_window, remember=remember
+        )
 
     async def rewind(self, message_id: str) -> int:
         """See `Chat.rewind`."""

@@ -8,7 +8,7 @@ from infold.committing import rewind
 from infold.errors import BudgetError, ConfigError, MessageError, NotFoundError
 from infold.handle import Handle
 from infold.knowledge.noting import own, settle
-from infold.ledger import erasure, journal, passages, prefixes, store
+from infold.ledger import derived, erasure, journal, passages, prefixes, stated, store
 from infold.lines.line import line_tokens
 from infold.messages import canonical_json, parse
 from infold.policy import Policy
@@ -82,26 +82,39 @@ class Changing(Handle):
         system: str | None = None,
         title: str | None = None,
         context_window: int | None = None,
+        remember: bool | None = None,
     ) -> None:
-        """Change what is not policy; what is None stays."""
-        values = {"user": user, "system": system, "title": title, "context_window": context_window}
+        """Change what is not policy; what is None stays. With `remember=False`, what the chat says is known in no other one."""
+        values = {
+            "user": user, "system": system, "title": title, "context_window": context_window,
+            "remember": None if remember is None else int(remember),
+        }  # fmt: skip
         with self.reading() as (connection, state):
-            changed = [k for k, v in values.items() if v is not None and v != (getattr(state.row, k) or "")]
+            changed = [
+                k
+                for k, v in values.items()
+                if v is not None and v != (getattr(state.row, k) or (0 if k == "remember" else ""))
+            ]
             if context_window is not None and prefixes.follows_model(connection, self._key):
                 changed = list(dict.fromkeys([*changed, "context_window"]))
         if not changed:
             return
         with self.writing() as (connection, state):
             if "user" in changed:  # full text has it with every row
+                derived.next_epoch(connection, self._key)
                 passages.take(connection, self._key)
             for name in changed:
-                setattr(state.row, name, values[name] or None)
+                setattr(state.row, name, values[name] if name == "remember" else values[name] or None)
             store.set_chat(connection, state.row)
             if "context_window" in changed:  # whatever model it speaks with
                 prefixes.follow_model(connection, self._key, follows=False)
             if "user" in changed:
                 passages.again(connection, self._key)
+            if "remember" in changed:
+                stated.set_chat_remember(connection, self._key, bool(state.row.remember))
+            if "user" in changed or "remember" in changed:
                 own(connection, state.row)
+                derived.next_epoch(connection, self._key)
             event = self.record(connection, "chat_updated", {"fields": changed})
         self._memory.emit([event])
 
@@ -128,6 +141,7 @@ class Changing(Handle):
                 branch.delete()
         self.settle()
         with self.writing() as (connection, _):
+            derived.next_epoch(connection, self._key)
             for owner in sorted(store.delete_chat(connection, self._key)):
                 settle(connection, owner)
             erasure.empty_answers(connection)

@@ -16,6 +16,7 @@ from infold.changing import Changing
 from infold.context.assembly import assemble
 from infold.context.block import BLOCK_SIGN, without_blocks
 from infold.context.view import Context, View, check_budget
+from infold.correcting import say
 from infold.drifting import Drift, drift, slices
 from infold.errors import (
     BudgetError,
@@ -37,6 +38,7 @@ from infold.ledger.calls import all_calls, was_asked
 from infold.ledger.derived import BLOCK
 from infold.ledger.query import Connection
 from infold.ledger.rows import Event
+from infold.lines.words import CONFIRMED, CORRECTED, RETRACTED
 from infold.marks import GONE, REMOVED, UNREADABLE
 from infold.messages import Message
 from infold.policy import Policy
@@ -47,7 +49,7 @@ from infold.remembering import Remembering
 from infold.repairing import rebuild, repair
 from infold.reports import FoldStats, LastSummarization, MemoryState, Usage
 from infold.rewriter import Rewriter, Tried
-from infold.sources import Source, sources_of
+from infold.sources import Source, line_of, sources_of
 from infold.state import State, asked, last_question, note_marks
 from infold.tokens import message_tokens, tools_tokens
 from infold.triggers import decide, shares
@@ -85,6 +87,7 @@ class Chat(Remembering, Changing):
         model_variant: str | None = None,
         repair: bool = False,
         fold: bool = True,
+        remember: bool = True,
     ) -> Message: ...
 
     @overload
@@ -96,6 +99,7 @@ class Chat(Remembering, Changing):
         model_variant: str | None = None,
         repair: bool = False,
         fold: bool = True,
+        remember: bool = True,
     ) -> list[Message]: ...
 
     def add(
@@ -107,6 +111,7 @@ class Chat(Remembering, Changing):
         model_variant: str | None = None,
         repair: bool = False,
         fold: bool = True,
+        remember: bool = True,
     ) -> Message | list[Message]:
         """Add one message, or a list of them in one transaction, and fold what is due.
 
@@ -115,7 +120,8 @@ class Chat(Remembering, Changing):
 
         An id makes adding idempotent: the same message again changes nothing. A tool result without its waiting call is
         refused, unless `repair` is set: then it is kept, and contexts show it as a marked note. With `fold=False` what is
-        due is left to the next add: somebody waits for an answer.
+        due is left to the next add: somebody waits for an answer. With `remember=False`, what the messages state is known in
+        no other chat of the user.
         """
         single = isinstance(message, Message | Mapping)
         if not single and id is not None:
@@ -128,7 +134,7 @@ class Chat(Remembering, Changing):
             for value in given
             for message in formats.parse(value, id=id, created_at=created_at, model_variant=model_variant)
         ]
-        added = self.append(checked, repair=repair, fold=fold)
+        added = self.append(checked, repair=repair, fold=fold, apart=not remember)
         return added[0] if single and len(added) == 1 else added
 
     def append(
@@ -433,9 +439,26 @@ class Chat(Remembering, Changing):
 
     def trace(self, line: str | Line) -> list[Source]:
         """The messages that a line of memory or a fact rests on, oldest first: who said what when, and its hash."""
+        self.read_up()
         with self.reading() as (connection, state):
             known = self._memory.knowledge.facts_of_chat(connection, state.row).facts
-            return sources_of(connection, state, line, known)
+            return sources_of(connection, state, line_of(state, line, known))
+
+    def correct(self, line: str | Line, text: str, *, by: str = "user") -> Line:
+        """Say what a line of memory or a fact should say. It holds, whatever is folded, until somebody says something new."""
+        found = say(self._memory, self, CORRECTED, line, by, text)
+        assert found is not None
+        return found
+
+    def retract(self, line: str | Line, *, by: str = "user") -> None:
+        """Take a line of memory or a fact back: it is not known any more, here or in other chats. The messages stay."""
+        say(self._memory, self, RETRACTED, line, by)
+
+    def confirm(self, line: str | Line, *, by: str = "user") -> Line:
+        """Say that a line of memory or a fact is so: it is sure from now on."""
+        found = say(self._memory, self, CONFIRMED, line, by)
+        assert found is not None
+        return found
 
     # Folding -------------------------------------------------------------------------------------------
 

@@ -16,6 +16,7 @@ from infold.ledger.query import Connection
 from infold.ledger.rows import Event, FoldRow
 from infold.lines.line import FURTHER, MOST, Line, total_tokens
 from infold.lines.merging import Change
+from infold.lines.words import kept_to
 from infold.messages import canonical_json
 from infold.state import State, folded, load, marks_json, note_marks
 from infold.triggers import Marks
@@ -78,6 +79,7 @@ def commit(
     assert not covers or replaced or first == ends + 1, "a fold starts right after the one before it"
     assert not covers or first <= last <= row.last_seq, "a fold covers messages that exist"
     n = row.folds + 1
+    change = as_people_said(state, change, n)
     now = clock.now()
     before = state.situation()
     parent, depth = _place(state, kind, replaced)
@@ -143,6 +145,19 @@ def commit(
         extra={"event": "fold", **fields},
     )
     return fresh, events
+
+
+def as_people_said(state: State, change: Change, n: int) -> Change:
+    """What fold n does to memory, with what people said of its lines."""
+    lines = kept_to(change.lines, state.words, n)
+    if lines == change.lines:
+        return change
+    before, after = {line.id for line in state.lines}, {line.id for line in lines}
+    return Change(
+        tuple(line.id for line in state.lines if line.id not in after),
+        tuple(line for line in lines if line.id not in before),
+        lines,
+    )
 
 
 def rewind(connection: Connection, state: State, seq: int) -> State:

@@ -16,6 +16,7 @@ from infold.knowledge.noting import renote, repair, settle
 from infold.ledger import derived, erasure, fold_rows, journal, prefixes, stated, store
 from infold.ledger.query import Connection
 from infold.ledger.rows import ChatRow, Event
+from infold.lines.line import PERSON
 from infold.marks import GONE
 from infold.messages import Message
 from infold.once import Forgetful
@@ -124,11 +125,15 @@ def _forget(memory: Memory, connection: Connection, state: State, gone: Sequence
     reach("forget.redacted")
     said = [all_text(message) for message in gone if message.content not in GONE]
     pins, titles, by_hand = _retold(connection, state.row, said)
+    for event, word in journal.words(connection, state.row):
+        if set(seqs) & {*word.line.sources} or retold([word.text, word.line.text], said, ()):
+            journal.delete_event(connection, event)
     facts, mentions = renote(connection, state.row, seqs)
     blocks = erasure.delete_blocks_of(connection, key, seqs)
     events = erasure.change_events(connection, key, without_quotations)
     folds = fold_rows.all_folds(connection, key)
-    n = first_that_read(folds, seqs)
+    by_people = [line.fold for line in state.lines if line.author == PERSON and set(seqs) & {*line.sources}]
+    n = min([*filter(None, [first_that_read(folds, seqs)]), *by_people], default=None)
     items = rebuilt = 0
     if n is not None:
         items = erasure.lines_since(connection, key, n)

@@ -143,15 +143,17 @@ class Memory:
         title: str | None = None,
         config: Policy | SummarizationConfig | None = None,
         wait: bool = False,
+        remember: bool | None = None,
     ) -> Chat:
         """Open a chat, creating it on first use.
 
         Its policy (a preset, or a config of your own) is stored with it: opening it again with another one is an error,
-        `chat.set_policy` changes it. `system`, `title`, `user` and `context_window` are updated where given.
+        `chat.set_policy` changes it. `system`, `title`, `user` and `context_window` are updated where given. With
+        `remember=False`, what is said in it is known in no other chat of its user.
         """
         return self.begin(
             id, user=user, preset=preset, system=system, context_window=context_window, title=title, config=config,
-            wait=wait,
+            wait=wait, remember=remember,
         )[0]  # fmt: skip
 
     def begin(
@@ -165,6 +167,7 @@ class Memory:
         title: str | None = None,
         config: Policy | SummarizationConfig | None = None,
         wait: bool = False,
+        remember: bool | None = None,
         new_preset: str = "default",
         new_window: int | None = None,
     ) -> tuple[Chat, bool]:
@@ -195,7 +198,7 @@ class Memory:
         if stored is not wanted:
             _check_same(id, stored, wanted, preset, config)
         _check_wait(stored, wait)
-        chat.update(user=user, system=system, title=title, context_window=context_window)
+        chat.update(user=user, system=system, title=title, context_window=context_window, remember=remember)
         chat.resume()
         return chat, new
 

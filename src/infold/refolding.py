@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from infold.committing import EXTRACTIVE, GENESIS, Clockwork, fold_hash, noted, sources_hash
+from infold.committing import EXTRACTIVE, GENESIS, Clockwork, as_people_said, fold_hash, noted, sources_hash
 from infold.folder import duplicate, rolled_up
 from infold.knowledge.noting import candidates, settle
 from infold.layers import own_summary
-from infold.ledger import fold_rows, stated, store
+from infold.ledger import fold_rows, journal, stated, store
 from infold.ledger.query import Connection
 from infold.ledger.rows import FoldRow
 from infold.lines.line import total_tokens
@@ -44,7 +44,7 @@ def refold(connection: Connection, state: State, folds: Sequence[FoldRow], n: in
     key, row = state.row.key, state.row
     undone = [fold for fold in folds if fold.n >= n and fold.kind == "base" and fold.first_seq and fold.last_seq]
     active = [fold for fold in undone if fold.superseded_by is None]
-    start = min(fold.first_seq or 0 for fold in undone)
+    start = min((fold.first_seq or 0 for fold in undone), default=row.cursor + 1)
     fold_rows.undo_folds(connection, key, n)
     unsettled = stated.forget_written(connection, key, start - 1)
     work = _Work(connection, state, [fold for fold in folds if fold.n < n], clock)
@@ -57,7 +57,7 @@ def refold(connection: Connection, state: State, folds: Sequence[FoldRow], n: in
         work.roll_up()
     for owner in sorted(unsettled):
         settle(connection, owner)
-    assert active[-1].last_seq == row.cursor, "what was folded stays folded"
+    assert not active or active[-1].last_seq == row.cursor, "what was folded stays folded"
     done = store.advance(
         connection, key, expected=row.version, cursor=row.cursor, folds=work.state.row.folds, head_hash=work.link,
         marks=row.marks,
@@ -76,7 +76,7 @@ class _Work:
         row = replace(state.row, folds=len(kept))
         in_force = [fold for fold in reversed(kept) if fold.superseded_by is None]
         self.state = replace(
-            state, row=row, lines=fold_rows.alive_lines(connection, row.key), folds=in_force, messages=[], rendered={},
+            state, row=row, words=tuple(word for _, word in journal.words(connection, row)), lines=fold_rows.alive_lines(connection, row.key), folds=in_force, messages=[], rendered={},
             records=[fold for fold in in_force if fold.kind != "rollup"],
         )  # fmt: skip
 
@@ -111,6 +111,7 @@ class _Work:
     def _write(self, fold: FoldRow, change: Change, notes: dict[str, Any]) -> None:
         connection, state = self._connection, self.state
         key, n = state.row.key, state.row.folds + 1
+        change = as_people_said(state, change, n)
         fold = replace(
             fold, n=n, parent=state.records[0].id if state.records else None, superseded_by=None, author=EXTRACTIVE,
             tokens=total_tokens(change.lines), removed=canonical_json(change.removed), model=None, prompt=None,

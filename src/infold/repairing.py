@@ -12,7 +12,7 @@ from infold.knowledge.noting import renote
 from infold.ledger import archive, derived, fold_rows, store
 from infold.ledger.query import Connection
 from infold.ledger.rows import Event, FoldRow
-from infold.lines.line import Line
+from infold.lines.line import PERSON, Line
 from infold.refolding import refold, with_superseded
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ def _refuse(connection: Connection, key: int, cursor: int, folds: Sequence[FoldR
         raise ConfigError(
             "messages of this chat were removed: memory is all that is left of them; force=True (--force) rebuilds without"
         )
-    if any(fold.author != EXTRACTIVE and fold.superseded_by is None for fold in folds):
+    if any(fold.author not in (EXTRACTIVE, PERSON) and fold.superseded_by is None for fold in folds):
         raise ConfigError("a model wrote memory of this chat: force=True (--force) puts quotations in its place")
 
 

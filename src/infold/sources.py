@@ -32,14 +32,19 @@ class Source:
     """Whether retention removed the message's words: its hash is what is left."""
 
 
-def sources_of(connection: Connection, state: State, line: str | Line, facts: Sequence[Line]) -> list[Source]:
-    """The sources of a line, which is given itself or by its id."""
+def line_of(state: State, line: str | Line, facts: Sequence[Line]) -> Line:
+    """A line of a chat, which is given itself or by its id."""
     wanted = line if isinstance(line, str) else line.id
     known = next((one for one in (*state.pins, *state.lines, *facts) if one.id == wanted), None)
     if known is None:
         raise NotFoundError(
             f"this chat's memory has no line {wanted[:200]!r}; chat.memory.items and chat.facts list them"
         )
+    return known
+
+
+def sources_of(connection: Connection, state: State, known: Line) -> list[Source]:
+    """The sources of a line."""
     found: list[Source] = []
     for message in store.messages_at(connection, state.row.key, known.sources):
         (sha256,) = store.message_hashes(connection, state.row.key, message.seq, message.seq)

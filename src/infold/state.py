@@ -15,6 +15,7 @@ from infold.lines.kinds import PINNED
 from infold.lines.line import LONG, Line
 from infold.lines.merging import Change
 from infold.lines.rendering import block_tokens
+from infold.lines.words import Word
 from infold.messages import Message
 from infold.policy import Policy
 from infold.tokens import MESSAGE_OVERHEAD, O200K, REQUEST_OVERHEAD, count_cached, counting, message_tokens
@@ -52,6 +53,8 @@ class State:
     """Whether lines of memory cannot be read."""
     policy_damaged: bool = False
     """Whether another policy stands in for one that cannot be read."""
+    words: tuple[Word, ...] = ()
+    """What people said of lines."""
     records: list[FoldRow] = field(default_factory=list)
     """Those of them that are records of the chain: all but roll-ups."""
     memory_tokens: int = 0
@@ -214,6 +217,7 @@ def _read(connection: Connection, row: ChatRow) -> State:
         tuple(store.said_by_operator(connection, row.key, row.cursor, _OPERATOR)),
         damaged,
         policy_damaged,
+        words=tuple(word for _, word in journal.words(connection, row)),
     )
     return _measured(state)
 

@@ -6,14 +6,18 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, TypeVar
 
+from infold.errors import NotFoundError
 from infold.finding import find, put_entity, take_entity
 from infold.forgetting import Receipt, forget_user
 from infold.knowledge.entity import Entity
 from infold.knowledge.facts import Facts
-from infold.knowledge.noting import read_up
+from infold.knowledge.noting import read_up, set_remember
+from infold.ledger import stated
+from infold.lines.line import Line
 from infold.recall.hits import KINDS, Hit
 
 if TYPE_CHECKING:
+    from infold.chat import Chat
     from infold.knowledge.following import Followed
     from infold.knowledge.known import Known
     from infold.ledger.query import Connection
@@ -28,6 +32,19 @@ class User:
     def __init__(self, memory: Memory, name: str) -> None:
         self.name = name
         self._memory = memory
+
+    @property
+    def remember(self) -> bool:
+        """Whether what the user says in one chat is known in the others. Setting it to False keeps each chat to itself; what
+        is known is not deleted: `forget` does that."""
+        with self._memory.database.read() as connection:
+            known = stated.user(connection, self.name)
+        return known is None or known.remember
+
+    @remember.setter
+    def remember(self, value: bool) -> None:
+        with self._memory.database.write() as connection:
+            set_remember(connection, self.name, bool(value))
 
     @property
     def facts(self) -> Facts:
@@ -50,6 +67,30 @@ class User:
             with self._memory.database.read() as connection:
                 known = read(connection, self.name)
         return known
+
+    def correct(self, line: str | Line, text: str, *, by: str = "user") -> Line:
+        """Say what a fact should say; see `Chat.correct`."""
+        chat, known = self._chat_of(line)
+        return chat.correct(known, text, by=by)
+
+    def retract(self, line: str | Line, *, by: str = "user") -> None:
+        """Take a fact back; see `Chat.retract`."""
+        chat, known = self._chat_of(line)
+        chat.retract(known, by=by)
+
+    def confirm(self, line: str | Line, *, by: str = "user") -> Line:
+        """Say that a fact is so; see `Chat.confirm`."""
+        chat, known = self._chat_of(line)
+        return chat.confirm(known, by=by)
+
+    def _chat_of(self, line: str | Line) -> tuple[Chat, str]:
+        """The chat that a fact was said in."""
+        wanted = line if isinstance(line, str) else line.id
+        known = next((one for one in self.facts(all=True) if one.id == wanted), None)
+        chat = self._memory.find(known.chat) if known is not None else None
+        if known is None or chat is None:
+            raise NotFoundError(f"nothing that is known of this user has the id {wanted[:200]!r}; user.facts lists it")
+        return chat, known.id
 
     def set_entity(
         self, kind: str, name: str, *, status: str = "", due: str = "", owner: str = "", links: Sequence[str] = ()

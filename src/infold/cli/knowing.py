@@ -29,7 +29,6 @@ from infold.lines.line import Line
 from infold.user import User
 
 _STYLE = {"superseded": "dim", "conflicting": "yellow", "done": "dim", "dropped": "dim"}
-_UNREAD = "; messages are read when they are folded (infold fold CHAT does that now, save for the newest)"
 
 
 def facts(
@@ -49,24 +48,92 @@ def facts(
         print_json([_fact(fact) for fact in found])
         return
     if not found:
-        console.print(f"no facts are known yet{_UNREAD}")
+        console.print("no facts are known yet")
         return
-    table = Table("status", "kind", "fact", "since", "until", "source")
+    table = Table("id", "status", "kind", "fact", "since", "until", "source")
+    table.columns[0].no_wrap = True  # to be copied
     for fact in found:
         more = f" + {len(fact.sources) - 1}" if len(fact.sources) > 1 else ""
         last = max(fact.sources, default=0)
         place = f"{fact.chat} {last}" if user else f"{last}"
-        cells = (fact.status, fact.kind, fact.shown, day(fact.said_at), day(fact.valid_to), place + more)
+        cells = (fact.id, fact.status, fact.kind, fact.shown, day(fact.said_at), day(fact.valid_to), place + more)
         table.add_row(*map(Text, cells), style=_STYLE.get(fact.status))
     console.print(table)
     console.print(
-        Text("source: position of the message in its chat; --json has the ids that infold trace takes", style="dim")
+        Text(
+            "source: position of the message in its chat; infold correct, retract and confirm take the id", style="dim"
+        )
     )
 
 
 def _fact(fact: Line) -> dict[str, Any]:
     until = None if fact.valid_to is None else moment(fact.valid_to)
     return {**asdict(fact), "said_at": moment(fact.said_at), "valid_to": until}
+
+
+LineId = Annotated[
+    str,
+    typer.Argument(help="Id of a fact or a line; infold facts shows it, or infold summary --json.", show_default=False),
+]
+
+
+def correct(
+    line: LineId,
+    text: Annotated[str, typer.Argument(help="What it should say.", show_default=False)],
+    chat: OfChat = None,
+    user: OfUser = None,
+    tenant: OfTenant = "",
+    database: DatabaseUrl = None,
+    config: SettingsFile = None,
+    as_json: Json = False,
+) -> None:
+    """Correct what is remembered: it holds, whatever is folded, until somebody says something new."""
+    one_of(chat, user)
+    with opened(database, config, tenant=tenant) as memory:
+        found = chosen(memory, chat, user).correct(line, text)
+    _say(found, as_json, "corrected")
+
+
+def retract(
+    line: LineId,
+    chat: OfChat = None,
+    user: OfUser = None,
+    tenant: OfTenant = "",
+    database: DatabaseUrl = None,
+    config: SettingsFile = None,
+    as_json: Json = False,
+) -> None:
+    """Take back what is remembered; the messages stay (infold forget removes those)."""
+    one_of(chat, user)
+    with opened(database, config, tenant=tenant) as memory:
+        chosen(memory, chat, user).retract(line)
+    if as_json:
+        print_json({"retracted": line})
+    else:
+        console.print(Text(f"retracted {line}"))
+
+
+def confirm(
+    line: LineId,
+    chat: OfChat = None,
+    user: OfUser = None,
+    tenant: OfTenant = "",
+    database: DatabaseUrl = None,
+    config: SettingsFile = None,
+    as_json: Json = False,
+) -> None:
+    """Say that what is remembered is so: it is sure from now on."""
+    one_of(chat, user)
+    with opened(database, config, tenant=tenant) as memory:
+        found = chosen(memory, chat, user).confirm(line)
+    _say(found, as_json, "confirmed")
+
+
+def _say(found: Line, as_json: bool, what: str) -> None:
+    if as_json:
+        print_json(_fact(found))
+    else:
+        console.print(Text.assemble((f"{what}: ", "dim"), found.shown))
 
 
 class _Listing(TyperGroup):
@@ -112,7 +179,7 @@ def list_entities(
         return
     if not found:
         kinds = f" of kind {' or '.join(kind)}" if kind and every else ""
-        console.print(f"no entities{kinds} are known yet{_UNREAD}")
+        console.print(f"no entities{kinds} are known yet")
         return
     names = {entity.id: entity.name for entity in every}
     table = Table("id", "kind", "name", "status", "due", "owner", "linked to")

@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from infold.lines.line import CONFLICTING, CURRENT, SUPERSEDED, Line, is_standing
+from infold.knowledge.standing import KNOWN
+from infold.lines.line import CONFLICTING, CURRENT, PERSON, SUPERSEDED, Line, is_standing
 from infold.lines.merging import said_of
 from infold.quoting import replacing
 from infold.quoting.closing import finished
+
+_OWED = ("goal", "open")
 
 
 class Facts(tuple[Line, ...]):
@@ -60,17 +63,24 @@ def resolve(lines: Iterable[Line]) -> list[Line]:
 
 
 def lasts(line: Line) -> bool:
-    """Whether a line is a fact: a user's own words that hold, or say what they want or owe; or what a model wrote of them."""
-    if line.rewrites or not line.places:
+    """Whether a line is a fact: a user's own words that hold, or say what they want or owe; what a model wrote of them, or a
+    person put right."""
+    if line.rewrites or not line.places or line.author == PERSON:
         return True
-    return line.own and (is_standing(line.kind, line.standing) or line.kind in ("goal", "open"))
+    return line.own and (is_standing(line.kind, line.standing) or line.standing >= KNOWN or line.kind in _OWED)
 
 
 def notable(line: Line) -> bool:
     """Whether a line is worth noting beside memory: a fact, or a word of change or of what is done, which may overrule one."""
-    if lasts(line):
-        return True
+    if not line.own:
+        return bool(line.rewrites)
+    holds = is_standing(line.kind, line.standing) or line.kind in _OWED
+    return holds or overrules(line) or finished(said_of(line))
+
+
+def overrules(line: Line) -> bool:
+    """Whether a person's line says that something is not so any more."""
     if not line.own:
         return False
     said = said_of(line)
-    return said.changed or said.brief or bool(said.taken) or finished(said)
+    return said.changed or said.brief or bool(said.taken)

@@ -7,16 +7,17 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from infold.knowledge.entity import Mention
-from infold.knowledge.facts import notable
+from infold.knowledge.facts import notable, overrules
 from infold.knowledge.mentions import read as mentions_of
-from infold.knowledge.standing import hints_of, is_known, is_secret, may_be_known, rank_of, stays
-from infold.ledger import derived, mentions, stated, store
+from infold.knowledge.standing import hints_of, is_known, is_secret, may_be_known, may_overrule, rank_of, stays
+from infold.ledger import derived, journal, mentions, stated, store
 from infold.ledger.database import Database
 from infold.ledger.erasure import delete_mentions_at
 from infold.ledger.query import Connection
 from infold.ledger.rows import ChatRow
 from infold.lines.line import Line
 from infold.lines.merging import quotation, said_of
+from infold.lines.words import Word
 from infold.marks import REMOVED, UNREADABLE
 from infold.messages import Message
 from infold.quoting.candidate import Candidate
@@ -53,9 +54,9 @@ def note_at_once(
     noting = _Noting(connection, row)
     (found,) = candidates(connection, row.key, [message], before)
     for one in _single(found):
-        if may_be_known(one):
+        if may_be_known(one) or may_overrule(one):
             line = quotation(one)
-            if is_known(line):
+            if is_known(line) or (may_overrule(one) and overrules(line)):
                 noting.take(line, apart or stays(line, message.text, one.borrowed))
 
 
@@ -97,6 +98,19 @@ def note_written(connection: Connection, row: ChatRow, written: Iterable[Line]) 
             noting.take(line, is_secret(line.text))
 
 
+def note_word(connection: Connection, row: ChatRow, word: Word) -> None:
+    """Put what is noted of a chat right, as a person said."""
+    rows = stated.rows_of_chat(connection, row.key)
+    apart = False
+    for key, line, for_chat in rows:
+        if word.concerns(line):
+            stated.forget_row(connection, key)
+            apart = apart or for_chat
+    if word.result is not None and word.line.sources:
+        _Noting(connection, row).keep(word.result, apart or is_secret(word.result.text))
+    settle(connection, owner_of(connection, row))
+
+
 class _Noting:
     """Noting for one chat. Whose it is, is found out when there is something to note."""
 
@@ -104,6 +118,7 @@ class _Noting:
         self._connection = connection
         self._row = row
         self._owner: int | None = None
+        self._words: list[Word] | None = None
 
     def changed(self) -> None:
         """Tell everybody who keeps what is known of the user."""
@@ -112,6 +127,13 @@ class _Noting:
         stated.touch_user(self._connection, self._owner)
 
     def take(self, line: Line, apart: bool) -> None:
+        """Note a line that somebody said or wrote, unless a person has put it right."""
+        if self._words is None:
+            self._words = [word for _, word in journal.words(self._connection, self._row)]
+        if not any(word.concerns(line) for word in self._words):
+            self.keep(line, apart)
+
+    def keep(self, line: Line, apart: bool) -> None:
         """Note a line, and what it does to earlier ones."""
         self.changed()
         connection, row = self._connection, self._row
@@ -143,8 +165,11 @@ def _meet(connection: Connection, row: ChatRow, owner: int, key: int, line: Line
         if one.line.said_at > line.said_at:
             alone = Index()
             alone.add(said)
-            if any(effect in (Effect.REPLACES, Effect.CLOSES) for _, effect in effects(said_of(one.line), alone)):
+            found = {effect for _, effect in effects(said_of(one.line), alone)}
+            if not found.isdisjoint((Effect.REPLACES, Effect.CLOSES)):
                 stated.end(connection, key, by=one.key)
+                if Effect.REPLACES in found:
+                    stated.lift(connection, one.key, rank_of(line))
                 return
 
 
@@ -178,6 +203,16 @@ def own(connection: Connection, row: ChatRow) -> None:
         settle(connection, one)
 
 
+def set_remember(connection: Connection, user: str, remember: bool) -> None:
+    """Note whether what a user says in one chat may be known in the others."""
+    known = stated.user(connection, user) or stated.insert_user(connection, user)
+    stated.set_remember(connection, known.key, remember)
+    for key in derived.chats_of_user(connection, user):
+        if row := store.chat_by_key(connection, key):
+            _give(connection, row, owner_of(connection, row))
+    settle(connection, known.key)
+
+
 def _give(connection: Connection, row: ChatRow, owner: int) -> None:
     for key, line, apart in stated.rows_of_chat(connection, row.key):
         to = -row.key if apart or stays(line, line.quote, False) else owner
@@ -190,6 +225,7 @@ def return_to(connection: Connection, row: ChatRow) -> None:
         if not other.away and other.key != row.key:
             stated.set_away(connection, other.key, True)
             other.away = 1
+            store.bump(connection, other.key)
             own(connection, other)
     stated.set_away(connection, row.key, False)
     row.away = 0
@@ -264,6 +300,9 @@ def renote(connection: Connection, row: ChatRow, seqs: Iterable[int]) -> tuple[i
             note(connection, row, [message])
     row.read_to = upto
     derived.set_read_to(connection, row.key, upto)
+    for _, word in journal.words(connection, row):
+        if not {*after}.isdisjoint(word.line.sources):
+            note_word(connection, row, word)
     for owner in sorted({*unsettled, *stated.owners(connection, row.key)}):
         settle(connection, owner)
     return facts, said

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from infold.lines.line import STANDING, Line, is_standing
+from infold.lines.line import MOST, PERSON, STANDING, Line, is_standing
 from infold.lines.merging import is_vital_line, said_of
 from infold.quoting.telling import stem, telling
 
@@ -149,9 +149,20 @@ _CUE = re.compile(
 )
 
 
+_CHANGE = re.compile(
+    r"\b(?:now|new|mov(?:ed|ing)|chang\w+|no longer|any ?more|instead|switch\w*|stopp?(?:ed)?|quit|g[ai]ve up|given up|scrap|actually|correction|make (?:it|that|them)|better|updated?|forget"
+    r"|jetzt|neue\w*|umgezogen|nicht mehr|statt\w*|maintenant|déménagé|plus|ahora|mudé|ya no|agora|mudei|mais)\b|现在|不再|改|搬"
+)
+
+
+def may_overrule(one: Candidate) -> bool:
+    """Whether a sentence may say that something is not so any more."""
+    return _CHANGE.search(one.words.lower()) is not None
+
+
 def may_be_known(one: Candidate) -> bool:
     """Whether a sentence may be worth knowing elsewhere: most are not, and nothing else is asked of them."""
-    return one.standing >= FAINT or _CUE.search(one.words.lower()) is not None
+    return one.standing >= FAINT or is_standing(one.kind, 0) or _CUE.search(one.words.lower()) is not None
 
 
 def is_known(line: Line) -> bool:
@@ -161,8 +172,9 @@ def is_known(line: Line) -> bool:
 
 def rank_of(line: Line) -> int:
     """What is shown first, where not all of what holds is: health, safety and law, then the surest."""
-    lasting = line.own or bool(line.rewrites)
+    lasting = line.own or bool(line.rewrites) or line.author == PERSON
     standing = max(line.standing, STANDING if is_standing(line.kind, 0) else KNOWN if _HABIT.search(line.words) else 0)
+    standing = MOST if line.author == PERSON else standing
     return (VITAL if is_vital_line(line) else 0) + standing if lasting else 0
 
 

@@ -9,13 +9,21 @@ from sqlalchemy import bindparam, delete, func, insert, select, update
 from infold.ledger import passages, stated
 from infold.ledger.mentions import delete_mentions_after
 from infold.ledger.query import Connection, Query
-from infold.ledger.schema import chats, recall_blocks
+from infold.ledger.schema import chats, recall_blocks, users
 
 P = bindparam
 _OURS = chats.c.tenant == P("tenant")
 _set_read_to = Query(update(chats).where(chats.c.key == P("of")).values(read_to=P("to_seq")))
 _read_to = Query(select(chats.c.read_to, chats.c.cursor).where(chats.c.key == P("of")))
 _next_epoch = Query(update(chats).where(chats.c.key == P("of")).values(epoch=chats.c.epoch + 1))
+_touch_user_of = Query(
+    update(users)
+    .where(
+        users.c.tenant == P("tenant"),
+        users.c.name == select(chats.c.user).where(chats.c.key == P("of")).scalar_subquery(),
+    )
+    .values(pulse=users.c.pulse + 1)
+)
 _user_pulse = Query(
     select(
         func.count(),
@@ -48,8 +56,9 @@ def forget_after(connection: Connection, key: int, seq: int) -> set[int]:
 
 
 def next_epoch(connection: Connection, key: int) -> None:
-    """Tell everybody who made something of the messages of a chat that it is void."""
+    """Tell everybody who made something of the messages of a chat that it is void, also for its user."""
     _next_epoch(connection, of=key)
+    _touch_user_of(connection, of=key)
 
 
 def user_pulse(connection: Connection, user: str) -> tuple[Any, ...]:

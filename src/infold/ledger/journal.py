@@ -7,15 +7,16 @@ import logging
 from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import bindparam, delete, select
+from sqlalchemy import bindparam, delete, insert, select, text
 
 from infold.ledger.query import Connection, Query, storable
 from infold.ledger.rows import ChatRow, Event
-from infold.ledger.schema import events, pins
+from infold.ledger.schema import Key, events, pins
 from infold.ledger.sealing import seal, whole
-from infold.ledger.store import inserting
+from infold.ledger.store import inserting, stamps
 from infold.lines.kinds import PINNED
 from infold.lines.line import PERSON, Line
+from infold.lines.words import Word
 from infold.messages import canonical_json
 
 log = logging.getLogger("infold")
@@ -29,6 +30,21 @@ _pins = Query(
 )
 _delete_pin = Query(delete(pins).where(pins.c.chat == P("of"), pins.c.id == P("id")))
 _insert_event = inserting(events)
+_OF_PEOPLE = text("type IN ('corrected', 'retracted', 'confirmed')")
+_words = Query(
+    select(events.c.key, events.c.type, events.c.created_at, events.c.data)
+    .where(events.c.chat == P("of"), _OF_PEOPLE)
+    .order_by(events.c.key)
+)
+_delete_event = Query(delete(events).where(events.c.key == P("of")))
+_copy_words = Query(
+    insert(events).from_select(
+        ["chat", "type", "created_at", "data"],
+        select(P("to", type_=Key), events.c.type, events.c.created_at, events.c.data)
+        .where(events.c.chat == P("of"), _OF_PEOPLE)
+        .order_by(events.c.key),
+    )
+)
 _events = Query(
     select(events.c.key, events.c.type, events.c.created_at, events.c.data)
     .where(events.c.chat == P("of"))
@@ -105,6 +121,30 @@ def event_data(text: str) -> dict[str, Any] | None:
     except (ValueError, TypeError):
         return None
     return found if isinstance(found, dict) else None
+
+
+def words(connection: Connection, row: ChatRow) -> list[tuple[int, Word]]:
+    """What people said of lines, oldest first, with the keys of the events; not of lines whose messages have left the chat."""
+    found: list[tuple[int, Word]] = []
+    for key, how, at, data in _words(connection, of=row.key).fetchall():
+        told = event_data(data)
+        word = Word.read(how, at, told) if told is not None else None
+        if word is None:
+            log.warning("table events, row %s of chat %s is damaged; it is left out", key, row.id)
+        else:
+            found.append((key, word))
+    seqs = sorted({seq for _, word in found for seq in word.line.sources})
+    there = {id for id, _ in stamps(connection, row.key, seqs).values()} if seqs else set()
+    return [(key, word) for key, word in found if there.issuperset(word.messages)]
+
+
+def delete_event(connection: Connection, key: int) -> None:
+    _delete_event(connection, of=key)
+
+
+def copy_words(connection: Connection, key: int, to: int) -> None:
+    """What people said of the lines of a chat holds in a branch of it, too."""
+    _copy_words(connection, of=key, to=to)
 
 
 def damaged_events(connection: Connection, key: int) -> list[int]:

@@ -9,7 +9,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, Table
 
 from infold.ledger.sealing import seal, whole
-from infold.lines.line import QUOTATION, Line, Place, line_tokens, section_of
+from infold.lines.line import Line, Place, line_tokens, section_of
 from infold.messages import canonical_json
 
 NAMES = (
@@ -26,8 +26,7 @@ def values(line: Line) -> dict[str, Any]:
     """A line's evidence as values of the columns."""
     found = {name: getattr(line, name) for name in NAMES}
     places = [[place.seq, place.start, place.end] for place in line.places]
-    quote = "" if line.quoted and line.quote == line.text else line.quote
-    return {**found, "quote": quote, "sources": canonical_json(line.sources), "places": canonical_json(places)}
+    return {**found, "sources": canonical_json(line.sources), "places": canonical_json(places)}
 
 
 def sealed(row: dict[str, Any], beside: Sequence[str]) -> dict[str, Any]:
@@ -41,8 +40,6 @@ def read(row: Sequence[Any], beside: Sequence[Any], check: int | None) -> Line |
     try:
         if not whole((*row, *beside), check):
             return None
-        if author == QUOTATION:  # whose words are mostly all of its text
-            quote = quote or text
         where = tuple(Place(*map(int, place)) for place in json.loads(places))
         line = Line(
             "", section_of(kind), text, tuple(map(int, json.loads(sources))), kind=kind, quote=quote, places=where, role=role,

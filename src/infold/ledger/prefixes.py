@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Table, and_, bindparam, delete, func, insert, not_, or_, select
 
-from infold.ledger import passages
+from infold.ledger import journal, passages
 from infold.ledger.query import Connection, Query
 from infold.ledger.schema import (
     Key,
@@ -223,6 +223,7 @@ def copy_chat(connection: Connection, key: int, id: str, epoch: int) -> int:
     made: Any = _copy_chat(connection, of=key, id=id, epoch=epoch).fetchone()
     for query in _copies:
         query(connection, of=key, to=made[0])
+    journal.copy_words(connection, key, int(made[0]))
     _alone(connection, of=made[0])
     passages.copy(connection, key, int(made[0]))
     return int(made[0])

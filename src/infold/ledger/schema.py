@@ -172,6 +172,8 @@ events = Table(
     Column("data", Text, nullable=False),  # JSON
 )
 Index("events_by_chat", events.c.chat, events.c.key)
+_by_people = events.c.type.in_(("corrected", "retracted", "confirmed"))
+Index("events_of_people", events.c.chat, events.c.key, sqlite_where=_by_people, postgresql_where=_by_people)
 
 calls = Table(
     "calls",

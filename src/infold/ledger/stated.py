@@ -369,6 +369,12 @@ def forget_written(connection: Connection, key: int, after: int) -> set[int]:
     return _forget(connection, _written(connection, of=key, after=after).fetchall())
 
 
+def forget_row(connection: Connection, key: int) -> None:
+    """Remove one row."""
+    owner = _owner(connection, of=key).fetchone()[0]
+    _forget(connection, [(key, 0, "[]", owner)])
+
+
 def forget_chat(connection: Connection, key: int) -> set[int]:
     """Remove all that was stated in a chat."""
     return _forget(connection, _sources(connection, of=key).fetchall())

@@ -8,7 +8,7 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from infold.lines.kinds import KINDS
+from infold.lines.kinds import KINDS, PINNED
 from infold.tokens import count_cached
 
 # Layers of memory: the standing share, the long summary, the summaries of single folds ("leaves"); and further quotations,
@@ -109,8 +109,10 @@ class Line:
 
     @property
     def wish(self) -> bool:
-        """Whether it may stand as a wish of the user's: sure, and not beside somebody else's question."""
-        return self.sure and _one_message(self.places)
+        """Whether it may stand as a wish of the user's: sure, and not beside somebody else's question; of what a person put
+        right, what holds."""
+        holds = self.author != PERSON or self.section == PINNED or is_standing(self.kind, self.standing)
+        return self.sure and holds and _one_message(self.places)
 
 
 def _one_message(places: Sequence[Place]) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from multidict import CIMultiDict
@@ -10,6 +11,7 @@ from yarl import URL
 
 from infold.service.exchange import HOP
 from infold.service.keys import PREFIX
+from infold.service.problems import Problem
 from infold.service.wire import APIS
 
 if TYPE_CHECKING:
@@ -65,3 +67,14 @@ def text_of(value: bytes) -> str:
         return value.decode()
     except UnicodeDecodeError:
         return value.decode("latin-1")
+
+
+REMEMBER = "x-infold-remember"
+
+
+def remembers(headers: Mapping[str, str]) -> bool:
+    """Whether what a request states may be known in other chats."""
+    said = headers.get(REMEMBER, "yes").strip().lower()
+    if said not in ("yes", "no"):
+        raise Problem(400, "bad_remember", f"{REMEMBER} must be yes or no")
+    return said == "yes"

@@ -26,7 +26,7 @@ from infold.errors import DatabaseBusyError, InfoldError, MessageError, MovedOnE
 from infold.quiet import quiet
 from infold.service.exchange import Exchange, upstream_client
 from infold.service.failures import Failures
-from infold.service.forwarding import address, is_apart, passed_on, text_of
+from infold.service.forwarding import address, is_apart, passed_on, remembers, text_of
 from infold.service.problems import Problem
 from infold.service.reconcile import (
     Caller,
@@ -244,7 +244,16 @@ class Proxy:
         def find(id: str, key: int | None) -> Chat | None:
             return service.known_chat(service.tenant(tenant), tenant, id, key)
 
-        return Caller(scope, chat, user, service.settings.preset, service.settings.context_window, find, given_up)
+        return Caller(
+            scope,
+            chat,
+            user,
+            service.settings.preset,
+            service.settings.context_window,
+            find,
+            given_up,
+            remember=remembers(headers),
+        )
 
     def _context(
         self, memory: Memory, api: Api, caller: Caller, body: Mapping[str, Any], asked: Asked

@@ -58,6 +58,8 @@ class Caller:
     """Set when nobody waits any more: what comes too late to be added as it is must not become a branch."""
 
     model_window: int | None = None
+    remember: bool = True
+    """Whether what the request states may be known in other chats."""
 
     def check(self) -> None:
         """Raises where nobody waits any more."""
@@ -128,7 +130,7 @@ def receive(memory: Memory, caller: Caller, asked: Asked) -> Place:
             noting.check = caller.check
         noting.follows_model = found.new and caller.context_window is None
         with suppress(MovedOnError), beginning(chat, new=found.new):  # another request was quicker: look again
-            added = chat.append(new, repair=True, fold=False, after=seq, beside=noting)
+            added = chat.append(new, repair=True, fold=False, apart=not caller.remember, after=seq, beside=noting)
             begun = noting.before, _begun(new)
             return replace(place, chat=chat, seq=seq + len(added), digest=noting.digest, begun=begun)
     raise MovedOnError("the chat changes faster than this request can be added to it; send it again")

@@ -26,6 +26,12 @@ class Chat(BaseModel):
     messages: int = Field(description="Messages so far.", examples=[12])
     folded: int = Field(description="Messages that memory covers.", examples=[6])
     created_at: int = Field(description="Milliseconds since 1970.", examples=[1767225600000])
+    remember: bool = Field(description="Whether what it says is known in other chats of its user.")
+
+
+class User(BaseModel):
+    name: str = Field(examples=["ann"])
+    remember: bool
 
 
 class ChatWithPolicy(Chat):

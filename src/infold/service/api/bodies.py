@@ -30,6 +30,8 @@ Values = Annotated[
     dict[str, Any], Field(description="Fields of the policy that differ from the preset's.", examples=[{"keep": 4}])
 ]
 
+Remember = Annotated[bool, Field(description="Whether what the chat says is known in other chats of its user.")]
+
 
 class _Body(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True)
@@ -47,6 +49,7 @@ class NewChat(_Body):
     context_window: Window | None = None
     title: Name | None = Field(None, examples=["Lisbon in May"])
     config: Values | None = None
+    remember: Remember | None = None
 
 
 class ChatChanges(_Body):
@@ -58,6 +61,7 @@ class ChatChanges(_Body):
     context_window: Window | None = None
     preset: Preset | None = None
     config: Values | None = None
+    remember: Remember | None = None
 
 
 class ContextWanted(_Body):
@@ -102,6 +106,18 @@ class NewPin(_Body):
 
     text: Annotated[Text, Field(min_length=1)] = Field(examples=["Ann is allergic to nuts."])
     by: Literal["user", "operator"] = Field("user", description="Whose word it is; an operator's needs an admin key.")
+
+
+class Correction(_Body):
+    """What a line should say."""
+
+    text: Annotated[Text, Field(min_length=1, max_length=2000)] = Field(examples=["I live in Lisbon."])
+
+
+class UserChanges(_Body):
+    """What to change about a user."""
+
+    remember: bool = Field(description="Whether what the user says in one chat is known in the others.")
 
 
 class Rewind(_Body):

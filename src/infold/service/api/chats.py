@@ -34,6 +34,7 @@ from infold.service.api.common import (
     router,
 )
 from infold.service.beginning import beginning
+from infold.service.forwarding import remembers
 from infold.service.once import HEADER
 from infold.service.problems import Problem
 
@@ -65,6 +66,7 @@ async def create_chat(body: bodies.NewChat, desk: Writes, request: Request) -> R
             context_window=body.context_window,
             title=body.title,
             config=config,
+            remember=body.remember,
             new_preset=settings.preset,
             new_window=settings.context_window,
         )
@@ -106,7 +108,7 @@ async def get_chat(chat_id: ChatId, desk: Reads) -> Response:
 async def change_chat(chat_id: ChatId, body: bodies.ChatChanges, desk: Writes) -> Response:
     """Change what is known about a chat, or its policy."""
     given = body.model_fields_set
-    for name in ("context_window", "preset", "config"):
+    for name in ("context_window", "preset", "config", "remember"):
         if name in given and getattr(body, name) is None:
             raise Problem(422, "invalid_request", f"body.{name}: a chat always has one; leave it out to keep it")
 
@@ -117,11 +119,10 @@ async def change_chat(chat_id: ChatId, body: bodies.ChatChanges, desk: Writes) -
                 chat.set_policy(_changed(stored, body.config))
             else:
                 chat.set_policy(_policy(body.preset or stored.name, body.config or {}))
-        values = {name: getattr(body, name) for name in ("user", "system", "title") if name in given}
-        chat.update(
-            **{name: "" if value is None else value for name, value in values.items()},
-            context_window=body.context_window,
-        )
+        values: dict[str, Any] = {
+            name: getattr(body, name) or "" for name in ("user", "system", "title") if name in given
+        }
+        chat.update(**values, context_window=body.context_window, remember=body.remember)
         return _shown(chat)
 
     return answer(await desk.with_chat(chat_id, work))
@@ -149,10 +150,11 @@ async def add_messages(
 ) -> Response:
     """Add a message, or a list of them in one transaction, and fold what is due. The chat is created on first use."""
     given = _given(body, desk.service.settings.max_messages)
-    token = request.headers.get(HEADER)
+    token, remember = request.headers.get(HEADER), remembers(request.headers)
 
     def work(chat: Chat) -> list[Message]:
-        return chat.add(_parsed(given, f"{desk.principal.id} {chat_id} {token}" if token else None), repair=repair)
+        messages = _parsed(given, f"{desk.principal.id} {chat_id} {token}" if token else None)
+        return chat.add(messages, repair=repair, remember=remember)
 
     def create(memory: Memory) -> list[Message]:
         _parsed(given, None)  # what cannot be added creates no chat

@@ -98,6 +98,43 @@ async def remove_user_entity(user: UserName, entity_id: str, desk: Writes) -> Re
     return no_content()
 
 
+@routes.post("/v1/users/{user:id}/lines/{line_id:id}/correct", response_model=answers.Line)
+async def correct(user: UserName, line_id: str, body: bodies.Correction, desk: Writes) -> Response:
+    """Say what a fact should say; it holds until somebody says something new."""
+    return answer(await _with_user(desk, user, lambda known: shown.line(known.correct(line_id, body.text))))
+
+
+@routes.post("/v1/users/{user:id}/lines/{line_id:id}/retract", status_code=204, response_class=Response)
+async def retract(user: UserName, line_id: str, desk: Writes) -> Response:
+    """Take a fact back."""
+    await _with_user(desk, user, lambda known: known.retract(line_id))
+    return no_content()
+
+
+@routes.post("/v1/users/{user:id}/lines/{line_id:id}/confirm", response_model=answers.Line)
+async def confirm(user: UserName, line_id: str, desk: Writes) -> Response:
+    """Say that a fact is so."""
+    return answer(await _with_user(desk, user, lambda known: shown.line(known.confirm(line_id))))
+
+
+@routes.get("/v1/users/{user:id}", response_model=answers.User)
+async def get_user(user: UserName, desk: Reads) -> Response:
+    """Whether what a user says is known over all chats."""
+    return answer(await _with_user(desk, user, _shown))
+
+
+@routes.patch("/v1/users/{user:id}", response_model=answers.User)
+async def change_user(user: UserName, body: bodies.UserChanges, desk: Writes) -> Response:
+    """Let a user be known over all chats, or each chat be kept to itself; the user need not have a chat yet."""
+
+    def work(memory: Memory) -> dict[str, Any]:
+        known = memory.user(user)
+        known.remember = body.remember
+        return _shown(known)
+
+    return answer(await desk.run(work))
+
+
 @routes.post("/v1/users/{user:id}/recall", response_model=answers.Page[answers.Hit])
 async def user_recall(user: UserName, body: bodies.Recall, desk: Reads) -> Response:
     """What was said in the chats of a user that answers a query, best first."""
@@ -129,6 +166,10 @@ async def _with_user(desk: Desk, name: str, work: Callable[[User], T], *, slow: 
         return work(memory.user(name))
 
     return await desk.run(found, slow=slow)
+
+
+def _shown(user: User) -> dict[str, Any]:
+    return {"name": user.name, "remember": user.remember}
 
 
 def _facts(of: Chat | User, every: bool) -> list[dict[str, Any]]:

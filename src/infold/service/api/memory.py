@@ -162,6 +162,25 @@ async def sources(chat_id: ChatId, line_id: str, desk: Reads) -> Response:
     return answer(page([asdict(one) for one in found]))
 
 
+@routes.post("/v1/chats/{chat_id:id}/lines/{line_id:id}/correct", response_model=answers.Line)
+async def correct(chat_id: ChatId, line_id: str, body: bodies.Correction, desk: Writes) -> Response:
+    """Say what a line of memory or a fact should say; it holds until somebody says something new."""
+    return answer(await desk.with_chat(chat_id, lambda chat: shown.line(chat.correct(line_id, body.text))))
+
+
+@routes.post("/v1/chats/{chat_id:id}/lines/{line_id:id}/retract", status_code=204, response_class=Response)
+async def retract(chat_id: ChatId, line_id: str, desk: Writes) -> Response:
+    """Take a line of memory or a fact back."""
+    await desk.with_chat(chat_id, lambda chat: chat.retract(line_id))
+    return no_content()
+
+
+@routes.post("/v1/chats/{chat_id:id}/lines/{line_id:id}/confirm", response_model=answers.Line)
+async def confirm(chat_id: ChatId, line_id: str, desk: Writes) -> Response:
+    """Say that a line of memory or a fact is so."""
+    return answer(await desk.with_chat(chat_id, lambda chat: shown.line(chat.confirm(line_id))))
+
+
 @routes.post("/v1/chats/{chat_id:id}/forget", response_model=answers.Receipt)
 async def forget(chat_id: ChatId, body: bodies.Forget, desk: Admin) -> Response:
     """Forget what messages said, in the ledger and in everything made of it."""

@@ -25,6 +25,7 @@ def chat(row: ChatRow) -> dict[str, Any]:
         "messages": row.last_seq,
         "folded": row.cursor,
         "created_at": row.created_at,
+        "remember": bool(row.remember),
     }
 
 

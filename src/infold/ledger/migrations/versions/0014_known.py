@@ -37,6 +37,8 @@ def upgrade() -> None:
         sa.Column("line", key, primary_key=True),
         sqlite_with_rowid=False,
     )
+    people = sa.text("type IN ('corrected', 'retracted', 'confirmed')")
+    op.create_index("events_of_people", "events", ["chat", "key"], sqlite_where=people, postgresql_where=people)
 
 
 def _policies(database: sa.Connection) -> None:
