@@ -42,6 +42,7 @@ bench: $(READY)  ## Speed, size, and what must never fail; writes bench/results/
 	@$(BIN)/python -m bench.size
 	@$(BIN)/python -m bench.imports
 	@$(BIN)/python -m bench.retention
+	@$(BIN)/python -m bench.known
 	@$(BIN)/python -m bench.prefix
 	@$(BIN)/python -m bench.gate
 	@$(BIN)/python -m bench.models

@@ -29,6 +29,7 @@ ORDER = (
     "size",
     "imports",
     "memory",
+    "known",
     "obedience",
     "retention",
     "prefix",

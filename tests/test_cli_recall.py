@@ -41,8 +41,25 @@ def run(filled: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: py
 def test_facts_of_a_chat_are_a_table_with_sources(run: Run) -> None:
     code, out, _ = run("facts", "trip")
     assert code == 0
-    rows = [[cell.strip() for cell in line.split("│")[1:-1]] for line in out.splitlines() if "Berlin" in line]
+    rows = [[cell.strip() for cell in line.split("│")[2:-1]] for line in out.splitlines() if "Berlin" in line]
     assert rows == [["current", "who", "I live in Berlin.", "2026-03-02", "", "1"]]
+
+
+def test_F14_what_is_known_is_put_right(run: Run) -> None:
+    code, out, _ = run("facts", "--user", "ada", "--json")
+    fact = next(fact for fact in json.loads(out) if "Hamburg" in fact["text"])
+    code, out, _ = run("correct", fact["id"], "I moved to Bremen.", "--user", "ada")
+    assert (code, out.strip()) == (0, "corrected: I moved to Bremen.")
+    code, out, _ = run("facts", "--user", "ada", "--json")
+    bremen = next(fact for fact in json.loads(out) if "Bremen" in fact["text"])
+    assert (bremen["author"], bremen["sources"]) == ("person", fact["sources"])
+    assert "Hamburg" not in out
+    assert json.loads(run("confirm", bremen["id"], "--user", "ada", "--json")[1])["standing"] == 1000
+    assert run("retract", bremen["id"], "--chat", bremen["chat"])[0] == 0
+    assert "Bremen" not in run("facts", "--user", "ada")[1]
+    code, _, err = run("retract", "nothing", "--user", "ada")
+    assert code != 0
+    assert "nothing" in err
 
 
 def test_facts_of_a_user_show_what_was_superseded_only_when_asked(run: Run) -> None:
@@ -58,11 +75,11 @@ def test_facts_of_a_user_show_what_was_superseded_only_when_asked(run: Run) -> N
     assert (berlin["chat"], berlin["sources"]) == ("trip", [1])
 
 
-def test_a_chat_without_folds_says_when_messages_are_read(run: Run) -> None:
+def test_a_chat_that_states_nothing_says_so(run: Run) -> None:
     for command in ("facts", "entities"):
         code, out, _ = run(command, "other")
         assert code == 0
-        assert "messages are read when they are folded" in out
+        assert f"no {command} are known yet" in out
     assert json.loads(run("facts", "other", "--json")[1]) == []
 
 

@@ -274,3 +274,10 @@ def test_F13_other_values_of_the_policy_switch_it_off(memory: Memory) -> None:
     say(memory.chat("a", user="ann"), "I'm allergic to peanuts.")
     chat = memory.chat("b", user="ann", config=infold.preset("default", user_facts=False))
     assert "peanuts" not in str(chat.context("What can I eat?", max_tokens=3000).messages)
+
+
+def test_E8_an_entity_of_a_chat_that_keeps_to_itself_is_its_own(memory: Memory) -> None:
+    chat = memory.chat("a", user="ann", remember=False)
+    assert chat.set_entity("task", "Buy rope").name == "Buy rope"
+    assert [one.name for one in chat.entities] == ["Buy rope"]
+    assert memory.user("ann").entities == []

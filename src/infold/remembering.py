@@ -18,7 +18,7 @@ from infold.knowledge.entity import Entity
 from infold.knowledge.facts import Facts
 from infold.knowledge.known import elsewhere
 from infold.knowledge.noting import read_up
-from infold.knowledge.standing import bearing, is_personal, numbers_near
+from infold.knowledge.standing import bearing, holding, is_personal, numbers_near
 from infold.ledger import stated
 from infold.lines.line import Line, line_tokens
 from infold.rarity import has_words
@@ -28,13 +28,15 @@ if TYPE_CHECKING:
     from infold.context.view import View
     from infold.knowledge.following import Followed
     from infold.ledger.query import Connection
+    from infold.ledger.rows import ChatRow
+    from infold.ledger.stated import Held
     from infold.messages import Message
     from infold.state import State
 
 log = logging.getLogger("infold")
 
 _MOST_FOUND, _FEWEST_FOUND, _SHORTEST = 300, 40, 8
-_MOST_NEAR = 80
+_MOST_NEAR = 24
 _SLIGHTLY, _CLEARLY = 1, 4
 """How much of a question a line has to share."""
 _BACK = re.compile(
@@ -103,12 +105,12 @@ class Remembering(Handle):
         """Add an entity by hand, or change what is known of it; `links` are names of others. What is not given stays."""
         with self.writing() as (connection, state):
             said = (kind, name, status, due, owner, links)
-            return put_entity(self._memory, connection, state.row.user, state.row, said)
+            return put_entity(self._memory, connection, state.row.known_as, state.row, said)
 
     def remove_entity(self, id: str) -> None:
         """Let an entity go: what was set by hand for it, and what chats say of it so far."""
         with self.writing() as (connection, state):
-            take_entity(self._memory, connection, state.row.user, state.row, id)
+            take_entity(self._memory, connection, state.row.known_as, state.row, id)
 
     def recall(
         self,
@@ -133,20 +135,21 @@ class Remembering(Handle):
         row = state.row
         if not state.policy.user_facts or not (given or not row.cursor or _asking(question)[0]):
             return view
-        wanted = numbers_near(question)
-        owners = [-row.key]
-        if (
-            row.user
-            and row.remember
-            and not row.away
-            and (known := stated.user(connection, row.user))
-            and known.remember
-        ):
-            owners.append(known.key)
-        found = [one for of in owners for one in stated.near(connection, of, wanted, _MOST_NEAR)]
+        stated_before: list[Held] = []
+        for owner in self._owners(connection, row):
+            near = {
+                one.key: one
+                for words in numbers_near(question)
+                for one in stated.near(connection, owner, words, _MOST_NEAR)
+            }
+            # What holds of all that is known of a user is noted; of what a chat says for itself it is not.
+            stated_before += near.values() if owner > 0 else holding([*near.values()])
         here = {message.seq for message in view.messages}
-        found = [one for one in found if one.chat != row.key or here.isdisjoint(one.line.sources)]
-        found = [one for one in found if one.chat == row.key or is_personal(one.line)]
+        found = [
+            one
+            for one in stated_before
+            if (here.isdisjoint(one.line.sources) if one.chat == row.key else is_personal(one.line))
+        ]
         room = min(budget // NEAR_SHARE, NEAR_MOST)
         best: list[Line] = []
         for one in bearing(question, found, _SLIGHTLY if given else _CLEARLY):
@@ -156,6 +159,11 @@ class Remembering(Handle):
                 room -= tokens
                 best.append(line)
         return replace(view, near=tuple(best)) if best else view
+
+    def _owners(self, connection: Connection, row: ChatRow) -> list[int]:
+        """Whose statements a chat may show: its own, and its user's."""
+        known = stated.user(connection, row.known_as) if row.known_as else None
+        return [-row.key, known.key] if known is not None and known.remember else [-row.key]
 
     def asks_back(self, connection: Connection, state: State, question: str, given: bool, budget: int) -> bool:
         """Whether a question may be answered by messages that a context would not show.

@@ -24,7 +24,9 @@ from infold.state import State
 T = TypeVar("T")
 _KEPT = 256
 _LISTS = 32
-_MOST_HELD = 150
+_SHORTEST = 6
+"""Tokens of a line."""
+_MOST_HELD = 48
 """Lines of a user that contexts choose from, those that come first."""
 
 
@@ -85,7 +87,7 @@ class Knowledge:
                 self._of_users.move_to_end(key)
                 return kept
         rows = stated.held(connection, known.key, KNOWN, _MOST_HELD)
-        kept = OfUser(known.key, known.pulse, tuple(one for one in rows if is_personal(one.line)))
+        kept = OfUser(known.key, known.pulse, tuple(rows))
         with self._lock:
             self._of_users[key] = kept
             while len(self._of_users) > _KEPT:
@@ -94,8 +96,9 @@ class Knowledge:
 
     def entities_for(self, connection: Connection, row: ChatRow) -> Followed:
         """The entities of a chat's user, or of the chat where it has none."""
-        shared = row.user if row.remember and not row.away else None
-        return self.entities_of_user(connection, shared) if shared else self._entities_of_chat(connection, row)
+        return (
+            self.entities_of_user(connection, row.known_as) if row.known_as else self._entities_of_chat(connection, row)
+        )
 
     def _entities_of_chat(self, connection: Connection, row: ChatRow) -> Followed:
         """What was said of entities in one chat, or set by hand for it."""
@@ -172,9 +175,9 @@ class Knowledge:
 def beside_memory(knowledge: Knowledge, connection: Connection, state: State, view: View) -> View:
     """A view with what the chat's user said in other chats and still holds, less what was overtaken there."""
     row = state.row
-    if not state.policy.user_facts or not row.user or row.away or not row.remember:
+    if not state.policy.user_facts or row.known_as is None:
         return view
-    known = knowledge.of_user(connection, row.user)
+    known = knowledge.of_user(connection, row.known_as)
     if known is None:
         return view
     kept = state.rendered.get("beside")
@@ -191,7 +194,9 @@ def beside(held: Sequence[Held], lines: Sequence[Line], chat: int, cap: int) -> 
     told = {normal(line.words) for line in lines if line.layer != FURTHER}
     found: list[Line] = []
     for one in held:
-        if one.chat == chat or normal(one.line.words) in told:
+        if cap < _SHORTEST:
+            break
+        if one.chat == chat or normal(one.line.words) in told or not is_personal(one.line):
             continue
         line = elsewhere(one.line, len(found))
         if line.tokens <= cap:
@@ -203,7 +208,8 @@ def beside(held: Sequence[Held], lines: Sequence[Line], chat: int, cap: int) -> 
 
 def elsewhere(line: Line, number: int) -> Line:
     """A line as it stands in another chat, where positions of its messages mean nothing."""
-    tokens = line_tokens(line.shown)
-    return replace(
-        line, id=f"fact:{line.id}", layer=FACT, tokens=tokens, sources=(), places=(Place(-number - 1, 0, 0),)
-    )
+    return Line(
+        f"fact:{line.id}", line.section, line.text, (), FACT, tokens=line_tokens(line.shown), kind=line.kind, quote=line.quote,
+        places=(Place(-number - 1, 0, 0),), role=line.role, said_by=line.said_by, said_at=line.said_at, author=line.author,
+        worth=line.worth, standing=line.standing, rewrites=line.rewrites, chat=line.chat,
+    )  # fmt: skip

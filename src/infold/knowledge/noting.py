@@ -182,14 +182,14 @@ def _order(one: stated.Held) -> tuple[int, int, int, int]:
 
 def owner_of(connection: Connection, row: ChatRow) -> int:
     """Whom a chat's words are known of: its user, or nobody beside itself."""
-    if row.user is None or row.away or not row.remember:
+    if row.known_as is None:
         return -row.key
-    known = stated.user(connection, row.user)
+    known = stated.user(connection, row.known_as)
     if known is None:
-        known = stated.insert_user(connection, row.user)
-        for other in derived.chats_of_user(connection, row.user):  # what an earlier version noted
+        known = stated.insert_user(connection, row.known_as)
+        for other in derived.chats_of_user(connection, row.known_as):  # what an earlier version noted
             if stated.is_unowned(connection, other) and (one := store.chat_by_key(connection, other)):
-                _give(connection, one, -one.key if one.away or not one.remember else known.key)
+                _give(connection, one, known.key if one.known_as else -one.key)
         settle(connection, known.key)
     return known.key if known.remember else -row.key
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from infold.lines.line import MOST, PERSON, STANDING, Line, is_standing
 from infold.lines.merging import is_vital_line, said_of
+from infold.quoting.replacing import resolve
 from infold.quoting.telling import stem, telling
 
 if TYPE_CHECKING:
@@ -89,7 +90,7 @@ _LASTING = re.compile(
 _ORDER = re.compile(
     r"^\W*(?:(?:ok(?:ay)?|hi|hey|hello|so|and|now|then|right|also|please|pls|plz|just|well|good|thanks|first|next|btw)\b[ ,.!:]*)*"
     r"(?:(?:can|could|will|would) (?:you|u)|help me|(?:i|we) (?:need|want|would like|have to|must|am looking|['’]?m looking)|i['’]d like|let['’]?s|do a|need|looking for"
-    r"|(?:re)?write|draft|make(?! sure)|create|translate|summari[sz]e|sum up|fix|find|book|plan|suggest|give me (?:an?|the|some|\d)|list|compare|build|refactor|convert|design|come up|put together"
+    r"|(?:re)?write|draft|make(?! sure)|create|translate|summari[sz]e|sum up|fix|find|book|plan|suggest|give me (?:an?|the|some|\d)|list|compare|explain|describe|draw|calculate|check|review|rephrase|build|refactor|convert|design|come up|put together"
     r"|prepare|generate|look up|tell me|show me|proofread|shorten|turn (?:this|that|it)|schreib|übersetz|écris|traduis|escribe|traduce|escreva)\b",
     re.IGNORECASE,
 )
@@ -98,8 +99,13 @@ _WISH = re.compile(
     r"(?:do not|don['’]?t|no|not|without|with|use|keep|put|add|leave|make|include|mention|skip|avoid|nothing|only|shorter|longer|in|max(?:imum)?|at most|less|more)\b",
     re.IGNORECASE,
 )
+_JUST_ONCE = re.compile(
+    r"\b(?:just (?:this )?once|this (?:time|once)|for now|(?:the|my) next (?:one|question|answer|message|reply))\b",
+    re.IGNORECASE,
+)
 _ONCE = re.compile(
-    r"\b(?:here|this (?:time|once|one|mail|email|text|letter|script|file|message|question|chat|week|month)|for now|the next (?:one|question|answer|message)|today|tonight|tomorrow)\b",
+    r"\b(?:here|this (?!is\b)\w+|just (?:this )?once|for now|(?:the|my) next (?:one|question|answer|message|reply)|today|tonight|tomorrow"
+    r"|(?:under|in|max(?:imum)?|about|at most) (?:\d+|one|two|three|four|five|ten) (?:words?|sentences?|lines?|paragraphs?|bullets?|verses?))\b",
     re.IGNORECASE,
 )
 _UNREAL = re.compile(
@@ -111,8 +117,9 @@ _IF = re.compile(
     re.IGNORECASE,
 )
 _TOLD = re.compile(
-    r"\b(?:he|she|they|it|who|one|boss|manager|friend|colleague|mother|mum|mom|father|dad|wife|husband|partner|sister|brother|doctor|teacher|neighbou?r|\w+er) (?:always |once |just |also |used to )?"
-    r"(?:says?|said|told|keeps? saying|insists?|claims?|wrote|writes|asks?|asked|thinks?|wants?)\b|\baccording to\b",
+    r"\b(?:he|she|they|it|who|one|boss|manager|friend|colleague|mother|mum|mom|father|dad|wife|husband|partner|sister|brother|doctor|teacher|neighbou?r) (?:always |once |just |also |used to )?"
+    r"(?:says?|said|told|keeps? saying|insists?|claims?|wrote|writes|asks?|asked|thinks?|wants?)\b|\baccording to\b"
+    r"|\b(?:note|sign|e-?mail|letter|text|post|review|lyrics?|slogan|motto|tweet|article|label|manual|policy|poster|recipe|comment|bio|profile)\b[^.!?]{0,40}?(?:\b(?:says?|said|reads?|goes|wrote)\b|:)",
     re.IGNORECASE,
 )
 _QUOTE = re.compile(r"[\"“„«][^\s\"”“»]+(?:\s+[^\s\"”“»]+){3,}")
@@ -125,7 +132,15 @@ def stays(line: Line, said: str, borrowed: bool) -> bool:
     """Whether a line of a message belongs to its chat alone: somebody else's words, what may be, a wish for one piece of work,
     a secret."""
     words = line.quote
-    if borrowed or is_secret(words) or _QUOTE.search(words) or _UNREAL.search(words) or _TOLD.search(words):
+    before = said[: line.places[-1].start].rstrip() if line.places else ""
+    if (
+        before.endswith(":")
+        or borrowed
+        or is_secret(words)
+        or _QUOTE.search(words)
+        or _UNREAL.search(words)
+        or _TOLD.search(words)
+    ):
         return True
     if _IF.search(words) and (words.lower().startswith("if") or not _LASTING.search(words)):
         return True
@@ -133,6 +148,8 @@ def stays(line: Line, said: str, borrowed: bool) -> bool:
         statement, comma, _ = words.rpartition(", ")
         if not comma or _ORDER.search(statement):
             return True
+    if _JUST_ONCE.search(words):
+        return True
     if _LASTING.search(words):
         return _ORDER.search(words) is not None and _ONCE.search(words) is not None
     if _ONCE.search(words) or _ORDER.search(words):
@@ -181,7 +198,7 @@ def rank_of(line: Line) -> int:
 def is_personal(line: Line) -> bool:
     """Whether a line is about the person, not about what the chat is about: then it is known in their other chats."""
     if line.kind == "constraint":
-        return is_vital_line(line) or not _PERSON.isdisjoint(topics(telling(line.words.lower())))
+        return is_vital_line(line) or not _PERSON.isdisjoint(topics(_stems(line.words)))
     return line.kind in ("rule", "preference", "who", "fact", "")
 
 
@@ -199,15 +216,15 @@ def asked_about(question: str) -> tuple[frozenset[str], frozenset[str]]:
 
 def hints_of(line: Line) -> list[int]:
     """Numbers of the words that a line can be found by."""
-    words = telling(line.words.lower())
+    words = _stems(line.words)
     slot = said_of(line).slot
     return numbers(sorted(words, key=lambda word: (-len(word), word))[:_HINTS] + (sorted(slot.of) if slot else []))
 
 
-def numbers_near(question: str) -> list[int]:
+def numbers_near(question: str) -> tuple[list[int], list[int]]:
     """Numbers of the words of a question, and of others that are about the same."""
     stems, about = asked_about(question)
-    return numbers(stems | {word for word, topics in _TOPICS_OF.items() if not about.isdisjoint(topics)})
+    return numbers(stems), numbers(word for word, topics in _TOPICS_OF.items() if not about.isdisjoint(topics))
 
 
 def numbers(words: Iterable[str]) -> list[int]:
@@ -215,11 +232,23 @@ def numbers(words: Iterable[str]) -> list[int]:
     return sorted({zlib.crc32(word.encode("utf-8", "surrogatepass")) & 0x7FFFFFFF for word in words})
 
 
+@lru_cache(maxsize=4096)
+def _stems(words: str) -> frozenset[str]:
+    return telling(words.lower())
+
+
+def holding(found: Sequence[Held]) -> list[Held]:
+    """Those of some lines that no other one of them overrules."""
+    rows = sorted(found, key=lambda one: (one.line.said_at, one.chat, max(one.line.sources), one.key))
+    gone = resolve([said_of(one.line) for one in rows]).gone
+    return [one for at, one in enumerate(rows) if at not in gone]
+
+
 def bearing(question: str, found: Sequence[Held], least: int) -> list[Held]:
     """Those of some lines that bear on a question, the nearest first: by the words they share, and by what both are about, which
     counts `least` together."""
     stems, about = asked_about(question)
-    every = [(one, telling(one.line.words.lower())) for one in found]
+    every = [(one, _stems(one.line.words)) for one in found]
     holders = Counter(stem for _, words in every for stem in words)
     scored: list[tuple[int, int, int, int, Held]] = []
     for one, words in every:

@@ -35,6 +35,11 @@ class ChatRow:
     """1: people went on in another branch."""
 
     @property
+    def known_as(self) -> str | None:
+        """The user whose other chats may know what is said here; None where it stays here."""
+        return self.user if self.remember and not self.away else None
+
+    @property
     def life(self) -> int:
         """Another one for a chat of the same name that was deleted and made anew."""
         return self.epoch >> 16

@@ -11,7 +11,7 @@ import hashlib
 import json
 import logging
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import bindparam, delete, func, insert, or_, select, update
@@ -55,12 +55,17 @@ _held = Query(
     .order_by(stated.c.rank.desc(), stated.c.said_at.desc(), stated.c.key.desc())
     .limit(P("most"))
 )
-_found = (
-    select(hints.c.line, func.count().label("hits"))
+_hits = (
+    select(hints.c.line)
     .where(hints.c.owner == P("of"), among(hints.c.word, "words"))
-    .group_by(hints.c.line)
+    .limit(1000)  # nobody waits for words that everything has
+    .subquery()
+)
+_found = (
+    select(_hits.c.line)
+    .group_by(_hits.c.line)
     .having(func.count() >= P("shared"))
-    .order_by(func.count().desc(), hints.c.line.desc())
+    .order_by(func.count().desc(), _hits.c.line.desc())
     .limit(P("most"))
     .subquery()
 )
@@ -339,13 +344,12 @@ def _read(rows: Iterable[Sequence[Any]]) -> tuple[list[Line], list[Damaged]]:
 def _line(row: tuple[Any, ...]) -> Line | None:
     """A row as a line: contexts ask for the newest rows again and again."""
     *evidence, seq, seal, _, chat = row
-    line = line_rows.read(evidence, (seq,), seal)
-    return replace(line, id=_id(chat, line), chat=chat) if line is not None else None
+    return line_rows.read(evidence, (seq,), seal, chat, _id)
 
 
-def _id(chat: str, line: Line) -> str:
+def _id(chat: str, places: tuple[Place, ...], text: str) -> str:
     """The same for the same words in the same place, on every database."""
-    said = f"{chat}\0{line.places or line.text}".encode("utf-8", "surrogatepass")
+    said = f"{chat}\0{places or text}".encode("utf-8", "surrogatepass")
     return hashlib.blake2b(said, digest_size=8).hexdigest()
 
 

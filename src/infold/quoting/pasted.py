@@ -36,7 +36,7 @@ _ROLE = re.compile(
     r"(?:^|(?<=[\r\v\f\x1c-\x1e\x85\u2028\u2029]))[ \t]{0,8}[*_#\[<|]{0,3}(?:user|human|assistant|system|developer|operator|tool|model|bot|ai)\b[\w |>\]*_]{0,20}:",
     re.IGNORECASE | re.MULTILINE,
 )
-_RULE = re.compile(r"^[ \t]*(?:-{3,}|={3,}|\*{3,}|_{3,}|~{3,}|#{3,})[ \t]*$", re.MULTILINE)
+_RULE = re.compile(r"^[ \t]*(?:-{3,}|={3,}|\*{3,}|_{3,}|~{3,}|#{3,}|[\"]{3}|[']{3})[ \t]*$", re.MULTILINE)
 _TAG = re.compile(r"<([a-z][\w:-]{0,40})(?:\s[^<>]{0,200})?>", re.IGNORECASE)
 _SPAN = re.compile(
     r"“[^“”]{0,4000}”|„[^„“”]{0,4000}[“”]|«[^«»]{0,4000}»|「[^「」]{0,4000}」|『[^『』]{0,4000}』"
