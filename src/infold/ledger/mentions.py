@@ -35,7 +35,9 @@ _of_hand = or_(
         mentions.c.seq == 0,
         or_(
             mentions.c.chat == P("of"),
-            mentions.c.chat.in_(select(chats.c.key).where(_OURS, chats.c.user == P("of_user"))),
+            mentions.c.chat.in_(
+                select(chats.c.key).where(_OURS, chats.c.user == P("of_user"), chats.c.away == 0, chats.c.remember == 1)
+            ),
         ),
     ),
 )
