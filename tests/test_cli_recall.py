@@ -91,7 +91,7 @@ def test_recall_shows_who_when_where_and_how_to_go_on(run: Run) -> None:
     assert text.strip().endswith("The hotel is called Blue Heron [sic].")
     assert err == ""
     (hit,) = json.loads(run("recall", "Which hotel?", "--chat", "trip", "--limit", "1", "--json")[1])
-    assert head.endswith(f"  {hit['sources'][0]}")
+    assert head.endswith(f"  {hit['sources'][0]['id']}")
     assert hit["at"] == "2026-03-02T09:00:00.000Z"
 
 

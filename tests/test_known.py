@@ -147,6 +147,8 @@ def test_F13_remember_keeps_a_chat_to_itself(memory: Memory, how: str) -> None:
     assert memory.user("ann").facts == ()
     assert [fact.text for fact in chat.facts] == ["I'm allergic to peanuts."]
     assert memory.user("ann").remember is (how != "user")
+    if how == "chat":
+        assert memory.user("ann").recall("What about peanuts?") == []
 
 
 def test_F13_what_is_remembered_can_be_switched(memory: Memory) -> None:

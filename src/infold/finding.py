@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from infold.errors import ConfigError, MessageError, NotFoundError
 from infold.knowledge.entity import KINDS as ENTITY_KINDS
-from infold.knowledge.entity import STATUSES, Entity, Mention, key_of
+from infold.knowledge.entity import STATUSES, Entity, Mention, Reference, key_of
 from infold.knowledge.joining import resolve
 from infold.knowledge.relevance import Entities
 from infold.ledger import derived, fold_rows, mentions, store
@@ -188,7 +188,7 @@ def _messages(
                 part,
                 message.created_at,
                 chat,
-                (message.id,),
+                (Reference(chat, one.seq, message.id),),
                 one.score,
                 one.speaker,
                 one.seq,
@@ -222,7 +222,7 @@ def _texts(
         found = [_fact(connection, fact) for fact in (facts.facts if facts else ())]
         found += [_entity(entities, one) for one in entities] if entities else []
         if "summary" in kinds:
-            for key in [row.key] if row else derived.chats_of_user(connection, user):
+            for key in [row.key] if row else derived.shared_chats(connection, user):
                 found += _lines(connection, key, "fact" in kinds)
         found.sort(key=lambda hit: (-hit.at, hit.kind, hit.id))
         return [hit for hit in found if (since is None or hit.at >= since) and (until is None or hit.at < until)]
@@ -245,15 +245,14 @@ def _sharing(query: str, texts: Sequence[Hit]) -> list[Hit]:
 def _fact(connection: Connection, fact: Line) -> Hit:
     row = store.chat_by_id(connection, fact.chat)
     known = store.stamps(connection, row.key, fact.sources) if row else {}
-    ids = tuple(known[seq][0] for seq in fact.sources if seq in known)
+    sources = tuple(Reference(fact.chat, seq, known[seq][0]) for seq in fact.sources if seq in known)
     note = "" if fact.status == CURRENT else f" ({fact.status})"
-    return Hit("fact", fact.shown + note, fact.said_at, fact.chat, ids, 0.0, id=fact.id)
+    return Hit("fact", fact.shown + note, fact.said_at, fact.chat, sources, 0.0, id=fact.id)
 
 
 def _entity(entities: Entities, entity: Entity) -> Hit:
     chat = entity.sources[-1][0] if entity.sources else ""
-    ids = tuple(id for _, _, id in entity.sources)
-    return Hit("entity", entities.line(entity), entity.last_at, chat, ids, 0.0, id=entity.id)
+    return Hit("entity", entities.line(entity), entity.last_at, chat, entity.sources, 0.0, id=entity.id)
 
 
 def _lines(connection: Connection, key: int, with_facts: bool) -> list[Hit]:
@@ -265,7 +264,7 @@ def _lines(connection: Connection, key: int, with_facts: bool) -> list[Hit]:
         if line.layer == FACT and with_facts:
             continue
         known = store.stamps(connection, key, line.sources)
-        said = [known[seq] for seq in line.sources if seq in known]
+        said = [(Reference(row.id, seq, known[seq][0]), known[seq][1]) for seq in line.sources if seq in known]
         at = max((at for _, at in said), default=row.created_at)
-        found.append(Hit("summary", line.shown, at, row.id, tuple(id for id, _ in said), 0.0, id=line.id))
+        found.append(Hit("summary", line.shown, at, row.id, tuple(one for one, _ in said), 0.0, id=line.id))
     return found

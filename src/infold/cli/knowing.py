@@ -254,6 +254,6 @@ def _show(place: Chat | User, entity: Entity, as_json: bool) -> None:
 
 
 def _entity(entity: Entity) -> dict[str, Any]:
-    sources = [{"chat": chat, "seq": seq, "id": id} for chat, seq, id in entity.sources]
+    sources = [source._asdict() for source in entity.sources]
     when = {"first_at": moment(entity.first_at), "last_at": moment(entity.last_at)}
     return {**asdict(entity), **when, "sources": sources}

@@ -46,7 +46,9 @@ def recall(
             else:
                 hits = place.recall(query, limit=limit, kinds=kind or KINDS, since=first, until=end)
     if as_json:
-        print_json([{**asdict(hit), "at": moment(hit.at)} for hit in hits])
+        print_json(
+            [{**asdict(hit), "at": moment(hit.at), "sources": [one._asdict() for one in hit.sources]} for hit in hits]
+        )
         return
     if not hits:
         console.print("nothing was found")
@@ -73,7 +75,7 @@ def hit_text(hit: Hit) -> Text:
     """Who said it, when and where, in one line."""
     who = hit.speaker if hit.kind == "message" else hit.kind
     place = f"{hit.chat} {hit.seq}" if hit.seq else hit.chat
-    ids = ", ".join(hit.sources[-3:]) or hit.id
+    ids = ", ".join(source.id for source in hit.sources[-3:]) or hit.id
     parts = (day(hit.at), place, f"score {hit.score:.1f}", ids)
     return Text.assemble((who, "bold cyan"), ("  " + "  ".join(part for part in parts if part), "dim"))
 

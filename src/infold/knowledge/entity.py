@@ -6,6 +6,7 @@ import functools
 from collections.abc import Mapping
 from dataclasses import dataclass
 from hashlib import blake2b
+from typing import NamedTuple
 
 from infold.lines.line import normal
 
@@ -14,6 +15,14 @@ STATUSES = ("open", "done", "dropped")
 # Kinds that are told in a sentence rather than by a name, and so may be told in other words.
 TOLD = frozenset(["task", "goal", "problem"])
 _MOST_LINKS = 5
+
+
+class Reference(NamedTuple):
+    """A message that something rests on."""
+
+    chat: str
+    seq: int
+    id: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +61,7 @@ class Entity:
     first_at: int
     last_at: int
     mentions: int
-    sources: tuple[tuple[str, int, str], ...]  # chat, seq and id of its messages, newest last, at most 20
+    sources: tuple[Reference, ...]  # its messages, newest last, at most 20
 
 
 @functools.lru_cache(maxsize=16384)

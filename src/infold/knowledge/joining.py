@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from operator import attrgetter
 
 from infold.folding.likeness import GENERIC, alike, stem, words
-from infold.knowledge.entity import TOLD, Entity, Mention
+from infold.knowledge.entity import TOLD, Entity, Mention, Reference
 from infold.lines.line import normal
 
 MOST_SOURCES = 20
@@ -101,7 +101,7 @@ class Things:
             return
         if mention.kind:
             self._link(thing, mention)
-        one, status, source = thing.entity, mention.status, (mention.chat, mention.seq, mention.id)
+        one, status, source = thing.entity, mention.status, Reference(mention.chat, mention.seq, mention.id)
         if not mention.kind and status == "dropped" and "cancel" in thing.said:  # cancelling was the task
             status = "done"
         sources = one.sources

@@ -97,9 +97,12 @@ _made = Query(
 _place = Query(
     select(chats.c.epoch, chats.c.last_seq, chats.c.cursor, chats.c.id).where(chats.c.key == P("of")), lock=True
 )
+_SHARED = (chats.c.user == P("of"), chats.c.remember == 1, chats.c.away == 0)
+"""A user's chats, without those that keep to themselves and branches that people have left."""
 _chats_of_user = Query(select(chats.c.key).where(_OURS, chats.c.user == P("of")).order_by(chats.c.key))
+_shared_chats = Query(select(chats.c.key).where(_OURS, *_SHARED).order_by(chats.c.key))
 _places_of_user = Query(
-    select(chats.c.key, chats.c.epoch, chats.c.last_seq).where(_OURS, chats.c.user == P("of")).order_by(chats.c.key)
+    select(chats.c.key, chats.c.epoch, chats.c.last_seq).where(_OURS, *_SHARED).order_by(chats.c.key)
 )
 Place = tuple[int, int, int]
 """A chat, its epoch and its newest position."""
@@ -143,9 +146,14 @@ def place(connection: Connection, key: int) -> tuple[int, int, int, str] | None:
 
 
 def places_of_user(connection: Connection, user: str) -> list[Place]:
-    """The chats of a user, the oldest first."""
+    """The chats of a user that may be searched together, the oldest first."""
     return [tuple(row) for row in _places_of_user(connection, of=user)]
 
 
 def chats_of_user(connection: Connection, user: str) -> list[int]:
     return [row[0] for row in _chats_of_user(connection, of=user)]
+
+
+def shared_chats(connection: Connection, user: str) -> list[int]:
+    """The chats of a user that may be searched together."""
+    return [row[0] for row in _shared_chats(connection, of=user)]

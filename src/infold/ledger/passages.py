@@ -59,10 +59,11 @@ _places = (
     .order_by(chats.c.key, recall_blocks.c.first_seq)
 )
 _of_chat = Query(_places.where(chats.c.key == P("of")))
-_of_user = Query(_places.where(chats.c.tenant == P("tenant"), chats.c.user == P("of")))
+_SHARED = (chats.c.user == P("of"), chats.c.remember == 1, chats.c.away == 0)
+_of_user = Query(_places.where(chats.c.tenant == P("tenant"), *_SHARED))
 _size = select(func.coalesce(func.sum(chats.c.last_seq), 0))
 _size_of_chat = Query(_size.where(chats.c.key == P("of")))
-_size_of_user = Query(_size.where(chats.c.tenant == P("tenant"), chats.c.user == P("of")))
+_size_of_user = Query(_size.where(chats.c.tenant == P("tenant"), *_SHARED))
 _data = Query(
     select(recall_blocks.c.data).where(
         recall_blocks.c.chat == P("of"), recall_blocks.c.first_seq == P("first"), recall_blocks.c.maker == P("maker")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from infold.knowledge.entity import Reference
+
 KINDS = ("message", "fact", "summary", "entity")
 
 
@@ -19,8 +21,8 @@ class Hit:
     """When it was said last, in milliseconds."""
     chat: str
     """The id of its chat."""
-    sources: tuple[str, ...]
-    """Ids of the messages it comes from."""
+    sources: tuple[Reference, ...]
+    """The messages it comes from."""
     score: float
     speaker: str = ""
     seq: int = 0

@@ -310,7 +310,7 @@ class Hit(BaseModel):
     text: str
     at: int
     chat: str
-    sources: list[str]
+    sources: list[Source]
     score: float
     speaker: str
     seq: int

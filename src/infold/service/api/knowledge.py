@@ -142,7 +142,7 @@ async def user_recall(user: UserName, body: bodies.Recall, desk: Reads) -> Respo
     def work(known: User) -> list[dict[str, Any]]:
         kinds = KINDS if body.kinds is None else body.kinds
         hits = known.recall(body.query, limit=body.limit, kinds=kinds, since=body.since, until=body.until)
-        return [asdict(hit) for hit in hits]
+        return [shown.hit(hit) for hit in hits]
 
     return answer(page(await _with_user(desk, user, work)))
 

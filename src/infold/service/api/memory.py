@@ -195,7 +195,7 @@ async def recall(chat_id: ChatId, body: bodies.Recall, desk: Reads) -> Response:
     def work(chat: Chat) -> list[dict[str, Any]]:
         kinds = KINDS if body.kinds is None else body.kinds
         hits = chat.recall(body.query, limit=body.limit, kinds=kinds, since=body.since, until=body.until)
-        return [asdict(hit) for hit in hits]
+        return [shown.hit(hit) for hit in hits]
 
     return answer(page(await desk.with_chat(chat_id, work)))
 

@@ -10,6 +10,7 @@ from infold.knowledge.entity import Entity
 from infold.ledger.rows import ChatRow, Event
 from infold.lines.line import Line
 from infold.messages import Message
+from infold.recall.hits import Hit
 from infold.reports import MemoryState, Usage
 from infold.unreadable import policy_of
 
@@ -63,7 +64,11 @@ def pin(one: Line) -> dict[str, Any]:
 
 
 def entity(one: Entity) -> dict[str, Any]:
-    return {**asdict(one), "sources": [{"chat": chat, "seq": seq, "id": id} for chat, seq, id in one.sources]}
+    return {**asdict(one), "sources": [source._asdict() for source in one.sources]}
+
+
+def hit(one: Hit) -> dict[str, Any]:
+    return {**asdict(one), "sources": [source._asdict() for source in one.sources]}
 
 
 def event(id: str, one: Event) -> dict[str, Any]:
