@@ -9,7 +9,7 @@ from dataclasses import replace
 from infold.knowledge.entity import Mention
 from infold.knowledge.facts import notable, overrules
 from infold.knowledge.mentions import read as mentions_of
-from infold.knowledge.standing import hints_of, is_known, is_secret, may_be_known, may_overrule, rank_of, stays
+from infold.knowledge.standing import hints_of, is_known, may_be_known, may_overrule, rank_of
 from infold.ledger import derived, journal, mentions, stated, store
 from infold.ledger.database import Database
 from infold.ledger.erasure import delete_mentions_at
@@ -22,6 +22,7 @@ from infold.marks import REMOVED, UNREADABLE
 from infold.messages import Message
 from infold.quoting.candidate import Candidate
 from infold.quoting.history import read_all
+from infold.quoting.lasting import is_secret, stays
 from infold.quoting.reading import REACH
 from infold.quoting.replacing import Effect, Index, effects, resolve
 
@@ -57,7 +58,7 @@ def note_at_once(
         if may_be_known(one) or may_overrule(one):
             line = quotation(one)
             if is_known(line) or (may_overrule(one) and overrules(line)):
-                noting.take(line, apart or stays(line, message.text, one.borrowed))
+                noting.take(line, apart or _stays(one, message))
 
 
 def note(connection: Connection, row: ChatRow, messages: Sequence[Message]) -> None:
@@ -70,13 +71,18 @@ def note(connection: Connection, row: ChatRow, messages: Sequence[Message]) -> N
     for message, found in zip(messages, candidates(connection, row.key, messages), strict=True):
         for one in _single(found) if message.role == "user" else ():
             if one.places not in known and notable(line := quotation(one)):
-                noting.take(line, row.user is not None and stays(line, message.text, one.borrowed))
+                noting.take(line, row.user is not None and _stays(one, message))
         said += mentions_of(message, found, row.id)
     mentions.note_mentions(connection, row.key, None, said)
     if said:
         noting.changed()
     row.read_to = messages[-1].seq
     derived.set_read_to(connection, row.key, row.read_to)
+
+
+def _stays(one: Candidate, message: Message) -> bool:
+    """Whether what a message says belongs to its chat alone."""
+    return one.borrowed or stays(one.words, message.text[: one.places[-1].start], message.text)
 
 
 def _single(found: Sequence[Candidate]) -> list[Candidate]:
@@ -215,7 +221,7 @@ def set_remember(connection: Connection, user: str, remember: bool) -> None:
 
 def _give(connection: Connection, row: ChatRow, owner: int) -> None:
     for key, line, apart in stated.rows_of_chat(connection, row.key):
-        to = -row.key if apart or stays(line, line.quote, False) else owner
+        to = -row.key if apart or stays(line.quote, "", line.quote) else owner
         stated.own(connection, row.key, key, to, rank_of(line), hints_of(line))
 
 
