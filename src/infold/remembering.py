@@ -37,7 +37,7 @@ log = logging.getLogger("infold")
 
 _MOST_FOUND, _FEWEST_FOUND, _SHORTEST = 300, 40, 8
 _MOST_NEAR = 24
-_SLIGHTLY, _CLEARLY = 1, 4
+_SLIGHTLY, _CLEARLY = 2, 4
 """How much of a question a line has to share."""
 _BACK = re.compile(
     r"\b(?:remember|remind|recall|earlier|previous(?:ly)?|last time|as (?:we|i|you) (?:said|agreed|discussed)"

@@ -281,6 +281,16 @@ class _Draft(Layout):
         }
         return taken[::-1], shown
 
+    def _limit_known(self) -> None:
+        """Keep what the user stated in other chats within the standing share: the document's own parts come first."""
+        room = standing_room(self.budget, False)
+        for line in self.view.known:
+            room -= line.tokens
+            if room < 0:
+                for name, lines in self.parts.shown.items():
+                    if any(one is line for one in lines):
+                        self._drop_line(name, line, "the standing share")
+
     def _limit_near(self) -> None:
         """Drop lines near the question, the furthest first, while what must be there does not leave them room."""
         while self.near and self.fixed + self.question_tokens + 2 * self._second_tokens() > self.budget:
@@ -334,6 +344,8 @@ class _Draft(Layout):
         if room >= LEAST_RECALL:
             visible = {m.seq for m in (*self._spoken(), *self.parts.earlier) if m.seq}
             self.quoted, _, self.quotations = self.view.recalled.pack(room, visible, self.budget > PLENTY)
+            recalled = "\n".join(one.text for one in self.quotations)
+            self.near = [line for line in self.near if line.words not in recalled]
             if self.quoted and self._one_block():
                 self.parts.more = self.quoted
 
@@ -344,6 +356,7 @@ class _Draft(Layout):
         self.parts.shown["further"] = NO_LINES
         own = 0 if self.view.given else self.policy.turns_budget
         self._limit_near()
+        self._limit_known()
         if self.policy.turns_budget:  # whole turns, as many as fit
             self.reserve = LEAST_BRIDGE
         for section, floor in self.policy.trim:

@@ -271,11 +271,11 @@ class Layout:
         assert self.used <= self.budget, (self.used, self.budget)
         starts = self._turn_starts()
         hot = sum([start >= self.cut for start in starts]) + (self.cut < self.closed and self.cut not in starts)
-        shown = self.parts.shown
+        shown, known = self.parts.shown, {line.id for line in self.view.known}
         counts = {
             "pins": len(shown["pins"]),
-            "facts": len(shown["facts"]),
-            "summaries": sum(1 for name in ("summary", "leaves") if shown[name]),
+            "facts": len(shown["facts"]) + sum(line.id in known for line in shown["summary"]),
+            "summaries": sum(1 for name in ("summary", "leaves") if any(x.id not in known for x in shown[name])),
             "further": len(shown["further"]),
             "earlier": len(self.parts.earlier),
             "hot_turns": hot,
@@ -336,6 +336,8 @@ class Layout:
             for line in self.view.lines
             if line.id in self.view.outdated
         ]
+        if self.view.more:
+            outdated.append(Piece("facts", f"{self.view.more} more of what the user stated", 0, "the standing share"))
         left_out = (*self.left_out, *outdated, *self._lines_left_out(), *self._folded_away(), *hidden)
         return Explanation(self.budget, self.used, tuple(pieces), left_out)
 

@@ -192,6 +192,8 @@ class Parts:
                 continue
             parts += [label] if label and (names != "summary" or parts) else []
             parts += map(bullet, lines) if names == "further" else _under_headings(lines)
+        if self.view.more and (parts or wishes):
+            parts.append(AND_MORE.format(self.view.more))
         if self.earlier:
             parts += [EARLIER_LABEL, *map(quoted, self.earlier)]
         if self.bridge:
@@ -200,6 +202,7 @@ class Parts:
         return [*([WISHES_HEADER, *wishes] if wishes else ()), *([BACKGROUND_HEADER, *parts] if parts else ())]
 
 
+AND_MORE = "- and {} more that the user stated"
 EARLIER_LABEL = "The messages before, word for word:"
 FRAME = _OVERHEAD + count_cached(f"{opening(MEMORY)}\n") + count_cached(closing(MEMORY))
 """Tokens of a block around its lines."""

@@ -81,6 +81,8 @@ class View:
     """Whether the caller named the budget: then it is used."""
     known: tuple[Line, ...] = ()
     """Facts beside those of memory: of the same user in other chats."""
+    more: int = 0
+    """How much else the user stated in other chats, for which there is no room."""
     outdated: frozenset[str] = frozenset()
     """Ids of lines that were overtaken in another chat."""
     near: tuple[Line, ...] = ()

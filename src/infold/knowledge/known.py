@@ -46,6 +46,8 @@ class OfUser:
     key: int
     pulse: int
     held: tuple[Held, ...]
+    number: int
+    """Of all that holds; those that come first are here."""
 
 
 def _known(lines: Sequence[Line], damaged: Sequence[Damaged] = ()) -> Known:
@@ -87,7 +89,8 @@ class Knowledge:
                 self._of_users.move_to_end(key)
                 return kept
         rows = stated.held(connection, known.key, KNOWN, _MOST_HELD)
-        kept = OfUser(known.key, known.pulse, tuple(rows))
+        number = stated.count_held(connection, known.key, KNOWN) if len(rows) == _MOST_HELD else len(rows)
+        kept = OfUser(known.key, known.pulse, tuple(rows), number)
         with self._lock:
             self._of_users[key] = kept
             while len(self._of_users) > _KEPT:
@@ -185,31 +188,40 @@ def beside_memory(knowledge: Knowledge, connection: Connection, state: State, vi
         gone = {line.places or line.text for line in stated.overtaken(connection, row.key)}
         outdated = frozenset(line.id for line in state.lines if (line.places or line.text) in gone)
         lines = [line for line in state.lines if line.id not in outdated]
-        kept = state.rendered["beside"] = (known, beside(known.held, lines, row.key, STANDING_MOST), outdated)
-    return replace(view, known=kept[1], outdated=kept[2]) if kept[1] or kept[2] else view
+        found, more = beside(known.held, lines, row.key, STANDING_MOST)
+        more += known.number - len(known.held)
+        kept = state.rendered["beside"] = (known, found, outdated, more)
+    return replace(view, known=kept[1], outdated=kept[2], more=kept[3]) if kept[1] or kept[2] else view
 
 
-def beside(held: Sequence[Held], lines: Sequence[Line], chat: int, cap: int) -> tuple[Line, ...]:
-    """What a user said in other chats and still holds, as facts beside a chat's memory: what comes first within a cap."""
+def beside(held: Sequence[Held], lines: Sequence[Line], chat: int, cap: int) -> tuple[tuple[Line, ...], int]:
+    """What a user said in other chats and still holds, as facts beside a chat's memory: what comes first within a cap; and how
+    many more there are."""
     told = {normal(line.words) for line in lines if line.layer != FURTHER}
     found: list[Line] = []
+    more = 0
     for one in held:
-        if cap < _SHORTEST:
-            break
-        if one.chat == chat or normal(one.line.words) in told or not is_personal(one.line):
+        if one.chat == chat or not is_personal(one.line) or normal(one.line.words) in told:
             continue
-        line = elsewhere(one.line, len(found))
-        if line.tokens <= cap:
-            cap -= line.tokens
-            told.add(normal(line.words))
-            found.append(line)
-    return tuple(found)
+        line = elsewhere(one.line, len(found)) if cap >= _SHORTEST else None
+        if line is None or line.tokens > cap:
+            more += 1
+            continue
+        cap -= line.tokens
+        told.add(normal(line.words))
+        found.append(line)
+    return tuple(found), more
 
 
 def elsewhere(line: Line, number: int) -> Line:
     """A line as it stands in another chat, where positions of its messages mean nothing."""
     return Line(
         f"fact:{line.id}", line.section, line.text, (), FACT, tokens=line_tokens(line.shown), kind=line.kind, quote=line.quote,
-        places=(Place(-number - 1, 0, 0),), role=line.role, said_by=line.said_by, said_at=line.said_at, author=line.author,
+        places=tuple(Place(-2 * number - 1 - at, 0, 0) for at in range(_messages(line))), role=line.role, said_by=line.said_by, said_at=line.said_at, author=line.author,
         worth=line.worth, standing=line.standing, rewrites=line.rewrites, chat=line.chat,
     )  # fmt: skip
+
+
+def _messages(line: Line) -> int:
+    """One, or two where a line is an answer beside the question."""
+    return 1 if len({place.seq for place in line.places}) < 2 else 2

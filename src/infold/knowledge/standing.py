@@ -5,10 +5,11 @@ from __future__ import annotations
 import zlib
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
+from infold.folding.proper import common
 from infold.lines.line import MOST, PERSON, STANDING, Line, is_standing
 from infold.lines.merging import is_vital_line, said_of
 from infold.quoting.lasting import is_habit, tells_change, tells_habit
@@ -43,6 +44,8 @@ def _topics() -> dict[str, tuple[str, ...]]:
 
 
 _TOPICS_OF = _topics()
+_WIDE = frozenset((" time", " work", " travel", " learn", " play"))
+"""Topics that so much is about that one of them alone tells nothing."""
 _PERSON = frozenset((" food", " health", " family"))
 
 
@@ -111,6 +114,12 @@ def _stems(words: str) -> frozenset[str]:
     return telling(words.lower())
 
 
+@cache
+def _said_of_everything() -> frozenset[str]:
+    """Words that tell nothing by themselves."""
+    return frozenset(map(stem, common()))
+
+
 def holding(found: Sequence[Held]) -> list[Held]:
     """Those of some lines that no other one of them overrules."""
     rows = sorted(found, key=lambda one: (one.line.said_at, one.chat, max(one.line.sources), one.key))
@@ -126,8 +135,11 @@ def bearing(question: str, found: Sequence[Held], least: int) -> list[Held]:
     holders = Counter(stem for _, words in every for stem in words)
     scored: list[tuple[int, int, int, int, Held]] = []
     for one, words in every:
-        shared = sum(_RARE if holders[word] <= _FEW else _PLAIN for word in words & stems)
-        near = shared + _TOPIC * len(topics(words) & about)
+        shared = sum(
+            1 if word in _said_of_everything() else _RARE if holders[word] <= _FEW else _PLAIN for word in words & stems
+        )
+        both = topics(words) & about
+        near = shared + _TOPIC * len(both) + len(both - _WIDE)
         if near >= least:
             scored.append((-near, -one.rank, -one.line.said_at, one.key, one))
     return [one for *_, one in sorted(scored, key=lambda item: item[:4])]

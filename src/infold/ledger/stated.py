@@ -55,6 +55,9 @@ _held = Query(
     .order_by(stated.c.rank.desc(), stated.c.said_at.desc(), stated.c.key.desc())
     .limit(P("most"))
 )
+_count_held = Query(
+    select(func.count()).where(stated.c.owner == P("of"), stated.c.ended.is_(None), stated.c.rank >= P("least"))
+)
 _hits = (
     select(hints.c.line)
     .where(hints.c.owner == P("of"), among(hints.c.word, "words"))
@@ -272,6 +275,11 @@ def latest_of_chat(connection: Connection, key: int, most: int) -> list[Line]:
 def held(connection: Connection, owner: int, least: int, most: int) -> list[Held]:
     """What holds of an owner, the highest rank first, of equals the newest."""
     return _as_held(_held(connection, of=owner, least=least, most=most))
+
+
+def count_held(connection: Connection, owner: int, least: int) -> int:
+    """How much holds of an owner."""
+    return int(_count_held(connection, of=owner, least=least).fetchone()[0])
 
 
 def near(connection: Connection, owner: int, words: Iterable[int], most: int, shared: int = 1) -> list[Held]:

@@ -8,7 +8,8 @@ import re
 _WORDS = (
     "allerg", "anaphyla", "epipen", "asthma", "diabet", "insulin", "celiac", "coeliac", "gluten", "lactose", "intoleran",
     "pregnan", "epilep", "seizure", "pacemaker", "medication", "blood thinner", "warfarin", "penicillin", "hearing aid",
-    "wheelchair", "deaf", "restraining order", "probation", "parole", "visa expire", "work permit", "court order",
+    "wheelchair", "deaf", "heart condition", "heart attack", "heart failure", "a stroke", "chemo", "ibuprofen", "aspirin", "blood pressure", "panic attack",
+    "suicid", "self-harm", "restraining order", "probation", "parole", "visa expire", "work permit", "court order",
     "zöliak", "laktose", "unverträglich", "schwanger", "herzschrittmacher", "rollstuhl", "blutverdünn",
     "cœliaque", "intoléran", "enceinte", "fauteuil roulant", "épilep", "asthm",
     "alérgi", "alergi", "celiac", "celíac", "intoleran", "embarazad", "silla de ruedas", "asma", "marcapasos",

@@ -70,11 +70,25 @@ _HABIT = re.compile(
 )
 
 
+_WORKED_ON = re.compile(
+    r"\b(?:proofread|translate|summari[sz]e|rewrite|rephrase|polish|shorten|improve|edit|correct|fix|review|check)\b[^.!?\n]{0,40}\b(?:this|these|above|below|following|text|e?-?mail|letter|draft|note|post|paragraph)\b",
+    re.IGNORECASE,
+)
+_REPORTED = re.compile(r"\b(?:told|said|says|wrote|writes|asked|goes|answered|replied)\b[^.!?\n]{0,30}:", re.IGNORECASE)
+_STORY = re.compile(
+    r"\bin (?:the|my|our|a|this) (?:story|novel|scene|script|play|game|poem|song|book|chapter)\b|\b(?:hero|heroine|protagonist|narrator|villain)\b",
+    re.IGNORECASE,
+)
+
+
 def stays(words: str, before: str, said: str) -> bool:
     """Whether words of a message belong to its chat alone: somebody else's words, what may be, a wish for one piece of work, a
     secret. `before` is what stands before them in the message, `said` all of it."""
     if (
         before.rstrip().endswith(":")
+        or _REPORTED.search(before.rpartition("\n\n")[2])
+        or _STORY.search(words)
+        or _WORKED_ON.search(said[:_READ_AT_MOST])
         or is_secret(words)
         or _QUOTE.search(words)
         or _UNREAL.search(words)

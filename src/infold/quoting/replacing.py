@@ -156,8 +156,9 @@ def _says_more(new: Said, old: Said) -> bool:
 
 def _may(new: Said, old: Said, effect: Effect) -> bool:
     """Whether the speaker's word counts for this."""
-    if effect in (Effect.REPLACES, Effect.CLOSES) and is_vital(old.text) and not is_vital(new.text):
-        return False  # no word of anything else ends an allergy
+    ends = effect in (Effect.REPLACES, Effect.CLOSES)
+    if ends and is_vital(old.text) and (not is_vital(new.text) or len(old.core - new.core) > 1):
+        return False  # no word of anything else ends an allergy, or an illness that is named beside it
     if effect is Effect.REPEATS:
         return True
     if new.role != "user":
