@@ -44,6 +44,7 @@ def without_lines(url: str) -> None:
         "ALTER TABLE pins DROP COLUMN seal",
         "ALTER TABLE chats DROP COLUMN remember",
         "ALTER TABLE chats DROP COLUMN away",
+        "ALTER TABLE messages DROP COLUMN apart",
         "DROP TABLE users",
         "DROP TABLE hints",
         "DROP INDEX events_of_people",

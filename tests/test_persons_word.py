@@ -58,7 +58,7 @@ def test_F14_a_corrected_line_says_what_the_person_said(memory: Memory, folded: 
     chat = memory.chat("a", user="ann", config=small() if folded else None)
     (told if folded else say)(chat, "I live in Berlin.", "I'm allergic to nuts.")
     made = chat.correct(next(fact for fact in chat.facts if "Berlin" in fact.text), "I live in Bern.", by="support")
-    assert (made.text, made.author, made.said_by, made.sources) == ("I live in Bern.", "person", "support", (1,))
+    assert (made.text, made.author, made.said_by, made.sources) == ("I live in Bern.", "person", "user", (1,))
     after = shown(memory, chat)
     assert "Berlin" not in after
     assert after.count("I live in Bern.") >= 4
@@ -105,6 +105,45 @@ def test_F14_something_new_outranks_it(memory: Memory) -> None:
     assert "Oslo" in after
     assert "Bern." not in str([fact.text for fact in chat.facts])
     assert "tea" in after
+
+
+@pytest.mark.parametrize("other", [False, True])
+@pytest.mark.parametrize(
+    ("said", "corrected", "later"),
+    [
+        ("I live in Berlin.", "I live in Bremen.", "I live in Kiel now."),
+        ("I live in Berlin.", "I live in Bremen.", "I moved to Kiel."),
+        ("I live in Berlin.", "I live in Bremen.", "I live in Berlin."),
+        ("Always answer in English.", "Always answer in Dutch.", "From now on answer in Polish."),
+    ],
+)
+def test_F14_a_later_word_of_the_user_outranks_it_at_once(
+    memory: Memory, said: str, corrected: str, later: str, other: bool
+) -> None:
+    chat = memory.chat("a", user="ann")
+    say(chat, said)
+    memory.user("ann").correct(memory.user("ann").facts[0], corrected, by="support")
+    # Later than the correction, whose time is the clock's.
+    say(memory.chat("b", user="ann") if other else chat, later, hour=1000)
+    assert [fact.text for fact in memory.user("ann").facts] == [later]
+    shown = memory.chat("new", user="ann").context("What do you know?", max_tokens=3000).to("text")
+    assert later in shown
+    assert corrected not in shown
+
+
+def test_F14_a_fact_that_was_said_twice_is_retracted_once(memory: Memory) -> None:
+    for name in "ab":
+        say(memory.chat(name, user="ann"), "I'm allergic to kiwi.")
+    memory.user("ann").retract(memory.user("ann").facts[0])
+    assert memory.user("ann").facts == ()
+
+
+def test_F14_a_fact_that_only_took_the_place_of_another_chats_can_be_retracted(memory: Memory) -> None:
+    say(memory.chat("a", user="ann"), "I live in Berlin.")
+    say(memory.chat("b", user="ann"), "I moved to Lyon last month.", hour=1)
+    (fact,) = memory.user("ann").facts
+    memory.user("ann").retract(fact)
+    assert [fact.text for fact in memory.user("ann").facts] == ["I live in Berlin."]
 
 
 def test_F14_a_confirmed_line_is_sure(memory: Memory) -> None:

@@ -176,13 +176,13 @@ class Chat(Remembering, Changing):
                 stored = parsed.stored(
                     parsed.id or clock.new_id(), state.row.last_seq + 1, parsed.created_at or clock.now(), tokens
                 )
-                store.insert_message(connection, self._key, stored)
+                store.insert_message(connection, self._key, stored, apart)
                 reach("add.inserted")
                 before = state.messages[-REACH:]
                 state.append(stored)
                 added.append(stored)
                 if stored.role == "user" and state.row.user:
-                    note_at_once(connection, state.row, stored, before, apart)
+                    note_at_once(connection, state.row, stored, before)
                 plan, marks = decide(state.policy, state.situation()) if instant and fold else (None, state.marks)
                 if plan is not None and later and len(added) == len(read):
                     plan, marks = None, state.marks

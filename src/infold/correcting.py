@@ -33,7 +33,10 @@ def say(memory: Memory, chat: Chat, how: str, line: str | Line, by: str, text: s
     events: list[Event] = []
     with chat.writing() as (connection, state):
         row, clock = state.row, memory.clockwork
-        known = line_of(state, line, memory.knowledge.facts_of_chat(connection, row).facts)
+        facts = [*memory.knowledge.facts_of_chat(connection, row).facts]
+        if row.known_as:  # some hold only because they took the place of what another chat says
+            facts += [f for f in memory.knowledge.facts_of_user(connection, row.known_as).facts if f.chat == row.id]
+        known = line_of(state, line, facts)
         if known.section == PINNED:
             raise ConfigError("a pin is a person's word already: unpin it, and pin another text")
         ids = tuple(id for id, _ in store.stamps(connection, row.key, known.sources).values())

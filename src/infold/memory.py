@@ -181,6 +181,8 @@ class Memory:
             if value is not None:
                 _check_name(value, what)
         _check_system(system)
+        if remember is not None and not isinstance(remember, bool):
+            raise ConfigError(f"remember must be True or False, not {remember!r}")
         for window in (context_window, new_window):
             if window is not None:
                 check_window(window)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from infold.errors import NotFoundError
+from infold.errors import ConfigError, NotFoundError
 from infold.ledger import store
 from infold.ledger.query import Connection
 from infold.lines.line import Line
@@ -34,6 +34,8 @@ class Source:
 
 def line_of(state: State, line: str | Line, facts: Sequence[Line]) -> Line:
     """A line of a chat, which is given itself or by its id."""
+    if not isinstance(line, str | Line):
+        raise ConfigError(f"a line is given by itself or by its id, not as {line!r}")
     wanted = line if isinstance(line, str) else line.id
     known = next((one for one in (*state.pins, *state.lines, *facts) if one.id == wanted), None)
     if known is None:

@@ -6,14 +6,14 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, TypeVar
 
-from infold.errors import NotFoundError
+from infold.errors import ConfigError, NotFoundError
 from infold.finding import find, put_entity, take_entity
 from infold.forgetting import Receipt, forget_user
 from infold.knowledge.entity import Entity
 from infold.knowledge.facts import Facts
 from infold.knowledge.noting import read_up, set_remember
 from infold.ledger import stated
-from infold.lines.line import Line
+from infold.lines.line import Line, normal
 from infold.recall.hits import KINDS, Hit
 
 if TYPE_CHECKING:
@@ -43,8 +43,10 @@ class User:
 
     @remember.setter
     def remember(self, value: bool) -> None:
+        if not isinstance(value, bool):
+            raise ConfigError(f"remember must be True or False, not {value!r}")
         with self._memory.database.write() as connection:
-            set_remember(connection, self.name, bool(value))
+            set_remember(connection, self.name, value)
 
     @property
     def facts(self) -> Facts:
@@ -70,27 +72,35 @@ class User:
 
     def correct(self, line: str | Line, text: str, *, by: str = "user") -> Line:
         """Say what a fact should say; see `Chat.correct`."""
-        chat, known = self._chat_of(line)
+        (chat, known), *others = self._said_in(line)
+        for other, same in others:
+            other.retract(same, by=by)
         return chat.correct(known, text, by=by)
 
     def retract(self, line: str | Line, *, by: str = "user") -> None:
-        """Take a fact back; see `Chat.retract`."""
-        chat, known = self._chat_of(line)
-        chat.retract(known, by=by)
+        """Take a fact back, in every chat that says it; see `Chat.retract`."""
+        for chat, known in self._said_in(line):
+            chat.retract(known, by=by)
 
     def confirm(self, line: str | Line, *, by: str = "user") -> Line:
         """Say that a fact is so; see `Chat.confirm`."""
-        chat, known = self._chat_of(line)
+        chat, known = self._said_in(line)[0]
         return chat.confirm(known, by=by)
 
-    def _chat_of(self, line: str | Line) -> tuple[Chat, str]:
-        """The chat that a fact was said in."""
+    def _said_in(self, line: str | Line) -> list[tuple[Chat, str]]:
+        """The chat that a fact was said in, and others that say the same, each with the fact's id there."""
+        if not isinstance(line, str | Line):
+            raise ConfigError(f"a fact is given by itself or by its id, not as {line!r}")
         wanted = line if isinstance(line, str) else line.id
         known = next((one for one in self.facts(all=True) if one.id == wanted), None)
-        chat = self._memory.find(known.chat) if known is not None else None
-        if known is None or chat is None:
+        if known is None:
             raise NotFoundError(f"nothing that is known of this user has the id {wanted[:200]!r}; user.facts lists it")
-        return chat, known.id
+        with self._memory.database.read() as connection:
+            user = stated.user(connection, self.name)
+            rows = stated.of_owner(connection, user.key)[0] if user else []
+        same = [one for one in rows if one.id != wanted and normal(one.words) == normal(known.words)]
+        found = [(self._memory.find(one.chat), one.id) for one in (known, *same)]
+        return [(chat, id) for chat, id in found if chat is not None]
 
     def set_entity(
         self, kind: str, name: str, *, status: str = "", due: str = "", owner: str = "", links: Sequence[str] = ()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from infold.knowledge.standing import KNOWN
+from infold.knowledge.standing import KNOWN, rank_of
 from infold.lines.line import CONFLICTING, CURRENT, PERSON, SUPERSEDED, Line, is_standing
 from infold.lines.merging import said_of
 from infold.quoting import replacing
@@ -67,7 +67,7 @@ def lasts(line: Line) -> bool:
     person put right."""
     if line.rewrites or not line.places or line.author == PERSON:
         return True
-    return line.own and (is_standing(line.kind, line.standing) or line.standing >= KNOWN or line.kind in _OWED)
+    return line.own and (is_standing(line.kind, line.standing) or rank_of(line) >= KNOWN or line.kind in _OWED)
 
 
 def notable(line: Line) -> bool:

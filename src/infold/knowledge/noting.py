@@ -30,7 +30,7 @@ BATCH = 256
 """Messages that are read at once."""
 _NEAR = 20
 """Messages before one whose lines it may speak of without a word in common: "make that 700"."""
-_MOST = 12
+_MOST = 16
 """Earlier lines that a new one is compared with."""
 
 
@@ -47,18 +47,19 @@ def candidates(
     return read_all(messages, before[-REACH:])
 
 
-def note_at_once(
-    connection: Connection, row: ChatRow, message: Message, before: Sequence[Message], apart: bool = False
-) -> None:
+def note_at_once(connection: Connection, row: ChatRow, message: Message, before: Sequence[Message]) -> None:
     """Note what a user's message states of themselves. The rest of it is noted when the chat is folded, or when somebody asks
-    for it. What is noted `apart` is known in its chat alone."""
+    for it."""
     noting = _Noting(connection, row)
+    apart: bool | None = None
     (found,) = candidates(connection, row.key, [message], before)
     for one in _single(found):
         if may_be_known(one) or may_overrule(one):
             line = quotation(one)
             if is_known(line) or (may_overrule(one) and overrules(line)):
-                noting.take(line, apart or _stays(one, message))
+                if apart is None:
+                    apart = bool(store.apart_between(connection, row.key, message.seq, message.seq))
+                noting.take(line, apart or _stays(one, message) or _another(message, before, row))
 
 
 def note(connection: Connection, row: ChatRow, messages: Sequence[Message]) -> None:
@@ -67,12 +68,14 @@ def note(connection: Connection, row: ChatRow, messages: Sequence[Message]) -> N
         return
     noting = _Noting(connection, row)
     known = stated.places_between(connection, row.key, messages[0].seq, messages[-1].seq)
+    apart = store.apart_between(connection, row.key, messages[0].seq, messages[-1].seq)
     said: list[Mention] = []
     for message, found in zip(messages, candidates(connection, row.key, messages), strict=True):
         for one in _single(found) if message.role == "user" else ():
             if one.places not in known and notable(line := quotation(one)):
-                noting.take(line, row.user is not None and _stays(one, message))
-        said += mentions_of(message, found, row.id)
+                noting.take(line, message.seq in apart or (row.user is not None and _stays(one, message)))
+        if message.seq not in apart:
+            said += [one for one in mentions_of(message, found, row.id) if not is_secret(one.name)]
     mentions.note_mentions(connection, row.key, None, said)
     if said:
         noting.changed()
@@ -83,6 +86,14 @@ def note(connection: Connection, row: ChatRow, messages: Sequence[Message]) -> N
 def _stays(one: Candidate, message: Message) -> bool:
     """Whether what a message says belongs to its chat alone."""
     return one.borrowed or stays(one.words, message.text[: one.places[-1].start], message.text)
+
+
+def _another(message: Message, before: Sequence[Message], row: ChatRow) -> bool:
+    """Whether a message is somebody's who speaks in a user's chat beside the user, as far as names tell."""
+    name = (message.name or "").casefold()
+    if not name or name in (row.user or "").casefold():
+        return False
+    return any(one.role == "user" and (one.name or "").casefold() != name for one in before)
 
 
 def _single(found: Sequence[Candidate]) -> list[Candidate]:
@@ -155,28 +166,36 @@ def _meet(connection: Connection, row: ChatRow, owner: int, key: int, line: Line
     said = said_of(line)
     if not (said.slot or said.changed or said.taken or said.brief or said.denies):
         return  # it overrules nothing, and what only says the same is not shown twice
-    some = stated.near(connection, owner, words, _MOST, shared=1 if said.slot or said.taken else 2)
+    shared = 1 if said.slot or said.taken or said.changed else 2
+    some = stated.near(connection, owner, words, _MOST, shared=shared, ended=True)
     if said.brief or said.changed:
         some += stated.just_before(connection, row.key, owner, max(line.sources) - _NEAR)
-    rows = sorted({one.key: one for one in some if one.key != key}.values(), key=_order)
+    rows = sorted({one.key: one for one in some}.values(), key=_order)
+    if any(one.line.said_at > line.said_at for one in rows):
+        _settle_some(connection, rows)
+        return
     index = Index()
-    at = {index.add(said_of(one.line)): one for one in rows}
+    at = {index.add(said_of(one.line)): one for one in rows if one.key != key and one.ended is None}
     for number, effect in effects(said, index):
         other = at[number]
         if effect in (Effect.REPLACES, Effect.CLOSES):
             stated.end(connection, other.key, by=key)
             if effect is Effect.REPLACES:  # the new value holds as the old one did
                 stated.lift(connection, key, other.rank)
-    for one in rows:
-        if one.line.said_at > line.said_at:
-            alone = Index()
-            alone.add(said)
-            found = {effect for _, effect in effects(said_of(one.line), alone)}
-            if not found.isdisjoint((Effect.REPLACES, Effect.CLOSES)):
-                stated.end(connection, key, by=one.key)
-                if Effect.REPLACES in found:
-                    stated.lift(connection, one.key, rank_of(line))
-                return
+
+
+def _settle_some(connection: Connection, rows: Sequence[stated.Held]) -> None:
+    """Work out anew what holds of some rows, in the order they were said: one of them came late."""
+    found = resolve([said_of(one.line) for one in rows])
+    keys = {one.key for one in rows}
+    ranks = {one.key: one.rank for one in rows}
+    for at, one in enumerate(rows):
+        by = rows[found.gone[at]].key if at in found.gone else None
+        if by is not None and at in found.replaced:
+            ranks[by] = max(ranks[by], ranks[one.key])
+            stated.lift(connection, by, ranks[by])
+        if one.ended != by and (by is not None or one.ended in keys):
+            stated.end(connection, one.key, by=by)
 
 
 def _order(one: stated.Held) -> tuple[int, int, int, int]:
@@ -291,7 +310,6 @@ def renote(connection: Connection, row: ChatRow, seqs: Iterable[int]) -> tuple[i
     """Note again what some messages say, which were changed, and those after them, which may rest on them; how many facts and
     mentions of the changed ones went."""
     changed = set(seqs)
-    apart = stated.apart_at(connection, row.key)
     facts, unsettled = stated.forget_at(connection, row.key, changed)
     said = delete_mentions_at(connection, row.key, changed)
     upto, _ = derived.read_to(connection, row.key)
@@ -301,7 +319,7 @@ def renote(connection: Connection, row: ChatRow, seqs: Iterable[int]) -> tuple[i
     delete_mentions_at(connection, row.key, (message.seq for message in again))
     for message in again:
         if message.role == "user" and row.user:
-            note_at_once(connection, row, message, (), apart=message.seq in apart)
+            note_at_once(connection, row, message, ())
         if message.seq <= upto:
             note(connection, row, [message])
     row.read_to = upto

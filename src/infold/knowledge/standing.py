@@ -56,7 +56,7 @@ def may_overrule(one: Candidate) -> bool:
 
 def may_be_known(one: Candidate) -> bool:
     """Whether a sentence may be worth knowing elsewhere: most are not, and nothing else is asked of them."""
-    return one.standing >= FAINT or is_standing(one.kind, 0) or tells_habit(one.words)
+    return one.standing >= FAINT or is_standing(one.kind, 0) or tells_habit(one.words) or is_habit(one.words)
 
 
 def is_known(line: Line) -> bool:
@@ -75,7 +75,7 @@ def rank_of(line: Line) -> int:
 def is_personal(line: Line) -> bool:
     """Whether a line is about the person, not about what the chat is about: then it is known in their other chats."""
     if line.kind == "constraint":
-        return is_vital_line(line) or not _PERSON.isdisjoint(topics(_stems(line.words)))
+        return is_vital_line(line) or is_habit(line.words) or not _PERSON.isdisjoint(topics(_stems(line.words)))
     return line.kind in ("rule", "preference", "who", "fact", "")
 
 

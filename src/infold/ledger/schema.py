@@ -70,6 +70,7 @@ messages = Table(
     Column("tokens", Integer, nullable=False),
     Column("sha256", LargeBinary, nullable=False),
     Column("archived", Integer, nullable=False, server_default="0"),  # 1: in an archive; 2: removed for good
+    Column("apart", Integer, nullable=False, server_default="0"),  # 1: what it says is known in no other chat
     UniqueConstraint("chat", "seq"),
     UniqueConstraint("chat", "id"),
 )

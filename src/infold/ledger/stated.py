@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import bindparam, delete, func, insert, or_, select, update
+from sqlalchemy import Integer, bindparam, delete, func, insert, or_, select, update
 
 from infold.ledger import line_rows
 from infold.ledger.archive import removed_seqs
@@ -28,7 +28,7 @@ P = bindparam
 _BESIDE = ("seq",)
 
 _COLUMNS = [*line_rows.columns(stated), stated.c.seq, stated.c.seal, stated.c.key, chats.c.id]
-_HELD = [stated.c.rank, stated.c.chat, *_COLUMNS]
+_HELD = [stated.c.rank, stated.c.chat, stated.c.ended, *_COLUMNS]
 _joined = select(*_COLUMNS).join(chats, chats.c.key == stated.c.chat)
 _held_rows = select(*_HELD).join(chats, chats.c.key == stated.c.chat)
 _insert = Query(
@@ -43,7 +43,6 @@ _rows_of_chat = Query(
     .where(stated.c.chat == P("of"))
     .order_by(stated.c.seq, stated.c.key)
 )
-_apart_at = Query(select(stated.c.seq).where(stated.c.chat == P("of"), stated.c.apart == 1).distinct())
 _of_owner = Query(
     _joined.where(stated.c.owner == P("of")).order_by(stated.c.said_at, chats.c.key, stated.c.seq, stated.c.key)
 )
@@ -74,7 +73,7 @@ _found = (
 )
 _near = Query(
     _held_rows.join(_found, _found.c.line == stated.c.key)
-    .where(stated.c.ended.is_(None))
+    .where(or_(stated.c.ended.is_(None), P("ended", type_=Integer) == 1))
     .order_by(stated.c.said_at, stated.c.chat, stated.c.seq, stated.c.key)
 )
 _later = stated.alias()
@@ -149,6 +148,7 @@ class Held:
     chat: int
     rank: int
     line: Line
+    ended: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,11 +262,6 @@ def rows_of_chat(connection: Connection, key: int) -> list[tuple[int, Line, bool
     return [(row[-2], line, bool(row[0])) for row in rows if (line := _line(tuple(row[1:]))) is not None]
 
 
-def apart_at(connection: Connection, key: int) -> set[int]:
-    """Positions of messages that state something for their chat alone."""
-    return {row[0] for row in _apart_at(connection, of=key)}
-
-
 def latest_of_chat(connection: Connection, key: int, most: int) -> list[Line]:
     """What was stated last in a chat, in order."""
     return _read(reversed(_latest_of_chat(connection, of=key, most=most).fetchall()))[0]
@@ -282,10 +277,15 @@ def count_held(connection: Connection, owner: int, least: int) -> int:
     return int(_count_held(connection, of=owner, least=least).fetchone()[0])
 
 
-def near(connection: Connection, owner: int, words: Iterable[int], most: int, shared: int = 1) -> list[Held]:
-    """What holds of an owner and has so many of these words, in the order it was said; of very many what has most of them."""
+def near(
+    connection: Connection, owner: int, words: Iterable[int], most: int, shared: int = 1, ended: bool = False
+) -> list[Held]:
+    """What holds of an owner and has so many of these words, in the order it was said; of very many what has most of them. With
+    `ended`, also what holds no longer."""
     wanted = json.dumps(sorted(set(words)))
-    return _as_held(_near(connection, of=owner, words=wanted, most=most, shared=shared)) if wanted != "[]" else []
+    if wanted == "[]":
+        return []
+    return _as_held(_near(connection, of=owner, words=wanted, most=most, shared=shared, ended=int(ended)))
 
 
 def places_between(connection: Connection, chat: int, first: int, last: int) -> set[tuple[Place, ...]]:
@@ -322,9 +322,9 @@ def is_unowned(connection: Connection, chat: int) -> bool:
 def _as_held(rows: Iterable[Sequence[Any]]) -> list[Held]:
     found = []
     for row in rows:
-        line = _line(tuple(row[2:]))
+        line = _line(tuple(row[3:]))
         if line is not None:
-            found.append(Held(row[-2], row[1], row[0], line))
+            found.append(Held(row[-2], row[1], row[0], line, row[2]))
     return found
 
 

@@ -208,6 +208,11 @@ _between = Query(
     .where(messages.c.chat == P("of"), messages.c.seq.between(P("first"), P("last")))
     .order_by(messages.c.seq)
 )
+_apart_between = Query(
+    select(messages.c.seq).where(
+        messages.c.chat == P("of"), messages.c.seq.between(P("first"), P("last")), messages.c.apart == 1
+    )
+)
 _at = Query(
     select(*_MESSAGE_COLUMNS).where(messages.c.chat == P("of"), among(messages.c.seq, "seqs")).order_by(messages.c.seq)
 )
@@ -305,7 +310,7 @@ def _mark_tokens(role: str, text: str) -> int:
     return message_tokens(Message(role, text))
 
 
-def insert_message(connection: Connection, key: int, message: Message) -> None:
+def insert_message(connection: Connection, key: int, message: Message, apart: bool = False) -> None:
     _insert_message(
         connection,
         chat=key,
@@ -319,6 +324,7 @@ def insert_message(connection: Connection, key: int, message: Message) -> None:
         tokens=message.tokens,
         sha256=message.sha256,
         archived=0,
+        apart=int(apart),
     )
 
 
@@ -329,6 +335,11 @@ def message_by_id(connection: Connection, key: int, id: str) -> Message | None:
 
 def messages_between(connection: Connection, key: int, first: int, last: int) -> list[Message]:
     return _messages(connection, key, _between(connection, of=key, first=first, last=last).fetchall())
+
+
+def apart_between(connection: Connection, key: int, first: int, last: int) -> set[int]:
+    """Positions of messages whose words are to be known in no other chat."""
+    return {row[0] for row in _apart_between(connection, of=key, first=first, last=last)}
 
 
 def messages_at(connection: Connection, key: int, seqs: Sequence[int]) -> list[Message]:

@@ -42,7 +42,7 @@ class Word:
         if self.how == CORRECTED:
             standing = max(self.line.standing, 0)
             return replace(
-                self.line, text=self.text, quote=self.text, places=(), author=PERSON, said_by=self.by, said_at=self.at,
+                self.line, text=self.text, quote=self.text, places=(), author=PERSON, said_at=self.at,
                 role="user", worth=MOST, standing=standing, rewrites=0,
             )  # fmt: skip
         author = self.line.author if self.line.own else PERSON

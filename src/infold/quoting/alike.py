@@ -22,7 +22,7 @@ KIN = {
     for at, group in enumerate(
         """postgresql postgres sqlite mysql mariadb mongodb oracle|aws azure gcp|python java rust go kotlin ruby php c++|react vue svelte angular|
         jenkins github gitlab circleci|train bus car plane ferry bike zug bus auto flugzeug|hotel hostel apartment|coffee tea kaffee tee|
-        english german french spanish portuguese italian dutch chinese deutsch englisch|tabs spaces|pytest unittest|slack teams discord zoom|arq celery procrastinate|docker podman|vim emacs vscode|npm yarn pnpm|uv pip poetry""".split(
+        english german french spanish portuguese italian dutch chinese polish swedish russian japanese korean turkish greek deutsch englisch|tabs spaces|pytest unittest|slack teams discord zoom|arq celery procrastinate|docker podman|vim emacs vscode|npm yarn pnpm|uv pip poetry""".split(
             "|"
         )
     )

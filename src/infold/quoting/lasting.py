@@ -11,6 +11,8 @@ _SECRET = re.compile(
     r"|\beyJ[\w-]{10,}\.[\w-]+|-----BEGIN [A-Z ]*PRIVATE KEY|\bBearer [\w.~+/-]{12,}|\b[a-f0-9]{32,}\b"
     r"|\b(?:password|passwd|passcode|passphrase|pass ?phrase|pwd|passwort|kennwort|mot de passe|contraseña|senha|密码|api[- _]?key|access key|cvv|cvc"
     r"|account (?:number|no\.?)|kontonummer|iban|routing number|sort code|social security|ssn|tan|otp|recovery (?:code|phrase)|seed phrase|security (?:code|answer|question))\b"
+    r"|://[^\s/:@]+:[^\s@]+@|\b\w*(?:secret|token|passw\w*|api_?key)\w*\s?[=:]\s?\S+|\bpin\b[^.!?]{0,20}\d{3,}"
+    r"|\bpass(?:phrase|code|word)?s?\b[^.!?]{0,40}\b(?:is|mine)\b|\blog(?:ged)? ?in\b[^.!?]{0,30}\b(?:with|as)\b|\bcombination\b"
     r"|\b(?:secret|token|pin|pin code|pin number)(?: for [\w ]{1,30})? ?(?:is|was|:|=)"
     r"|\b(?:code|combination|login|credentials|passport|licen[cs]e|card|account|konto|compte|cuenta|conta)\b[^.!?]{0,40}?\d{3,}"
     r"|\b(?:\d[ -]?){13,19}\b|\b[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){3,7}(?: ?[A-Z0-9]{1,3})?\b|\b\d{3}-\d{2}-\d{4}\b|\b\d{8,12}\b",
@@ -51,7 +53,7 @@ _ONCE = re.compile(
     re.IGNORECASE,
 )
 _UNREAL = re.compile(
-    r"\b(?:maybe|perhaps|suppose|imagine|pretend|role ?-?play|let['’]?s say|should (?:i|we)|who knows|wondering)\b",
+    r"\b(?:hypothetically|assume|assuming|test sentence|persona|example|first[- ]person|for the (?:logo|story|character|sake|article|poster)|maybe|perhaps|suppose|imagine|pretend|role ?-?play|let['’]?s say|should (?:i|we)|who knows|wondering)\b",
     re.IGNORECASE,
 )
 _IF = re.compile(
@@ -64,9 +66,17 @@ _TOLD = re.compile(
     r"|\b(?:note|sign|e-?mail|letter|text|post|review|lyrics?|slogan|motto|tweet|article|label|manual|policy|poster|recipe|comment|bio|profile)\b[^.!?]{0,40}?(?:\b(?:says?|said|reads?|goes|wrote)\b|:)",
     re.IGNORECASE,
 )
+_SPEAKER = re.compile(
+    r"^\W*(?!(?:ps|btw|fyi|note|also|so|and|but|oh|update)\b)(?:[A-Z][\w.]*|my \w+)(?: \w+){0,2}: ", re.IGNORECASE
+)
 _QUOTE = re.compile(r"[\"“„«][^\s\"”“»]+(?:\s+[^\s\"”“»]+){3,}")
 _HABIT = re.compile(
-    r"\b(?:i|we) (?:always|never|usually|only ever|prefer|avoid|can['’]?t stand|hate|love)\b", re.IGNORECASE
+    r"\b(?:i|we) (?:always|never|usually|only ever|prefer|avoid|can['’]?t stand|hate|love)\b"
+    r"|\b(?:i['’]?m|i am|we['’]?re|we are|as an?) (?:an? |strictly |mostly )?(?:vegan|vegetarian|pescatarian|muslim|jewish|hindu|pregnant|diabetic|deaf|(?:colou?r-?)?blind|dyslexic|autistic"
+    r"|left-?handed|hard of hearing|c(?:o)?eliac|[\w-]*intolerant|allergic|learning \w+)\b"
+    r"|\bi (?:have (?:adhd|asthma|diabetes|epilepsy|arthritis|migraines?|an? (?:daughter|son|dog|cat|wife|husband|twin)|\w+ \w+ pain)|take (?!an?\b|the\b|this\b|it\b)\w+|speak [a-zà-ÿ]+"
+    r"|use an? \w+ reader|was diagnosed with|(?:don['’]?t|do not) eat|can['’]?t (?:swim|drive|hear|see|eat|drink))\b|\bwe keep (?:kosher|halal)\b|\bmy pronouns are\b",
+    re.IGNORECASE,
 )
 
 
@@ -81,6 +91,12 @@ _STORY = re.compile(
 )
 
 
+_ASKS = re.compile(
+    r"^\W*(?:do|does|did|is|are|am|was|were|can|could|would|should|shall|will|have|has|what|which|who|when|where|why|how|any|if)\b",
+    re.IGNORECASE,
+)
+
+
 def stays(words: str, before: str, said: str) -> bool:
     """Whether words of a message belong to its chat alone: somebody else's words, what may be, a wish for one piece of work, a
     secret. `before` is what stands before them in the message, `said` all of it."""
@@ -88,6 +104,8 @@ def stays(words: str, before: str, said: str) -> bool:
         before.rstrip().endswith(":")
         or _REPORTED.search(before.rpartition("\n\n")[2])
         or _STORY.search(words)
+        or _SPEAKER.match(words)
+        or _REPORTED.search(words)
         or _WORKED_ON.search(said[:_READ_AT_MOST])
         or is_secret(words)
         or _QUOTE.search(words)
@@ -98,8 +116,8 @@ def stays(words: str, before: str, said: str) -> bool:
     if _IF.search(words) and (words.lower().startswith("if") or not _LASTING.search(words)):
         return True
     if words.endswith(("?", "？")):  # "We're vegan, is that a problem?" states something
-        statement, comma, _ = words.rpartition(", ")
-        if not comma or _ORDER.search(statement):
+        statement, comma, _ = words.partition(", ")
+        if not comma or _ORDER.search(statement) or _ASKS.match(statement):
             return True
     if _JUST_ONCE.search(words):
         return True
@@ -117,7 +135,7 @@ _CUE = re.compile(
 
 
 _CHANGE = re.compile(
-    r"\b(?:now|new|mov(?:ed|ing)|chang\w+|no longer|any ?more|instead|switch\w*|stopp?(?:ed)?|quit|g[ai]ve up|given up|scrap|actually|correction|make (?:it|that|them)|better|updated?|forget"
+    r"\b(?:now|new|mov(?:ed|ing)|chang\w+|no longer|any ?more|instead|switch\w*|stopp?(?:ed)?|quit|started|turned|relocated|joined|g[ai]ve up|given up|scrap|actually|correction|make (?:it|that|them)|better|updated?|forget"
     r"|jetzt|neue\w*|umgezogen|nicht mehr|statt\w*|maintenant|déménagé|plus|ahora|mudé|ya no|agora|mudei|mais)\b|现在|不再|改|搬"
 )
 

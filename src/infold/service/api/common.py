@@ -64,6 +64,7 @@ Admin = Annotated[Desk, Depends(_desk("admin"))]
 
 ChatId = Annotated[str, Path(description="Id of the chat, URL-encoded.", examples=["trip"])]
 UserName = Annotated[str, Path(description="Name of the user, URL-encoded.", examples=["ann"])]
+By = Annotated[str, Query(description="Who says so.", min_length=1, max_length=200)]
 Limit = Annotated[int, Query(ge=1, le=1000, description="Most entries of a page.")]
 Cursor = Annotated[str | None, Query(description="`next_cursor` of the page before.")]
 

@@ -17,6 +17,7 @@ from infold.service.api import answers, bodies, shown
 from infold.service.api.common import (
     NOT_CHANGED,
     Admin,
+    By,
     ChatId,
     Cursor,
     Limit,
@@ -99,22 +100,22 @@ async def remove_user_entity(user: UserName, entity_id: str, desk: Writes) -> Re
 
 
 @routes.post("/v1/users/{user:id}/lines/{line_id:id}/correct", response_model=answers.Line)
-async def correct(user: UserName, line_id: str, body: bodies.Correction, desk: Writes) -> Response:
+async def correct(user: UserName, line_id: str, body: bodies.Correction, desk: Writes, by: By = "user") -> Response:
     """Say what a fact should say; it holds until somebody says something new."""
-    return answer(await _with_user(desk, user, lambda known: shown.line(known.correct(line_id, body.text))))
+    return answer(await _with_user(desk, user, lambda known: shown.line(known.correct(line_id, body.text, by=by))))
 
 
 @routes.post("/v1/users/{user:id}/lines/{line_id:id}/retract", status_code=204, response_class=Response)
-async def retract(user: UserName, line_id: str, desk: Writes) -> Response:
+async def retract(user: UserName, line_id: str, desk: Writes, by: By = "user") -> Response:
     """Take a fact back."""
-    await _with_user(desk, user, lambda known: known.retract(line_id))
+    await _with_user(desk, user, lambda known: known.retract(line_id, by=by))
     return no_content()
 
 
 @routes.post("/v1/users/{user:id}/lines/{line_id:id}/confirm", response_model=answers.Line)
-async def confirm(user: UserName, line_id: str, desk: Writes) -> Response:
+async def confirm(user: UserName, line_id: str, desk: Writes, by: By = "user") -> Response:
     """Say that a fact is so."""
-    return answer(await _with_user(desk, user, lambda known: shown.line(known.confirm(line_id))))
+    return answer(await _with_user(desk, user, lambda known: shown.line(known.confirm(line_id, by=by))))
 
 
 @routes.get("/v1/users/{user:id}", response_model=answers.User)

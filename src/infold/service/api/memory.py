@@ -17,6 +17,7 @@ from infold.service.api import answers, bodies, shown
 from infold.service.api.common import (
     NOT_CHANGED,
     Admin,
+    By,
     ChatId,
     Cursor,
     Limit,
@@ -163,22 +164,22 @@ async def sources(chat_id: ChatId, line_id: str, desk: Reads) -> Response:
 
 
 @routes.post("/v1/chats/{chat_id:id}/lines/{line_id:id}/correct", response_model=answers.Line)
-async def correct(chat_id: ChatId, line_id: str, body: bodies.Correction, desk: Writes) -> Response:
+async def correct(chat_id: ChatId, line_id: str, body: bodies.Correction, desk: Writes, by: By = "user") -> Response:
     """Say what a line of memory or a fact should say; it holds until somebody says something new."""
-    return answer(await desk.with_chat(chat_id, lambda chat: shown.line(chat.correct(line_id, body.text))))
+    return answer(await desk.with_chat(chat_id, lambda chat: shown.line(chat.correct(line_id, body.text, by=by))))
 
 
 @routes.post("/v1/chats/{chat_id:id}/lines/{line_id:id}/retract", status_code=204, response_class=Response)
-async def retract(chat_id: ChatId, line_id: str, desk: Writes) -> Response:
+async def retract(chat_id: ChatId, line_id: str, desk: Writes, by: By = "user") -> Response:
     """Take a line of memory or a fact back."""
-    await desk.with_chat(chat_id, lambda chat: chat.retract(line_id))
+    await desk.with_chat(chat_id, lambda chat: chat.retract(line_id, by=by))
     return no_content()
 
 
 @routes.post("/v1/chats/{chat_id:id}/lines/{line_id:id}/confirm", response_model=answers.Line)
-async def confirm(chat_id: ChatId, line_id: str, desk: Writes) -> Response:
+async def confirm(chat_id: ChatId, line_id: str, desk: Writes, by: By = "user") -> Response:
     """Say that a line of memory or a fact is so."""
-    return answer(await desk.with_chat(chat_id, lambda chat: shown.line(chat.confirm(line_id))))
+    return answer(await desk.with_chat(chat_id, lambda chat: shown.line(chat.confirm(line_id, by=by))))
 
 
 @routes.post("/v1/chats/{chat_id:id}/forget", response_model=answers.Receipt)

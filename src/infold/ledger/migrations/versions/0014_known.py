@@ -14,6 +14,7 @@ down_revision = "0013"
 def upgrade() -> None:
     _policies(op.get_bind())
     key = sa.BigInteger().with_variant(sa.Integer, "sqlite")
+    op.add_column("messages", sa.Column("apart", sa.Integer, nullable=False, server_default="0"))
     op.add_column("chats", sa.Column("remember", sa.Integer, nullable=False, server_default="1"))
     op.add_column("chats", sa.Column("away", sa.Integer, nullable=False, server_default="0"))
     op.create_table(
