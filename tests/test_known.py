@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import infold
-from infold import Chat, Memory
+from infold import Chat, ConfigError, Memory
 from infold.branching import branch
 from infold.context.block import unmarked
 from tests.conftest import START, assistant, user
@@ -283,3 +283,74 @@ def test_E8_an_entity_of_a_chat_that_keeps_to_itself_is_its_own(memory: Memory) 
     assert chat.set_entity("task", "Buy rope").name == "Buy rope"
     assert [one.name for one in chat.entities] == ["Buy rope"]
     assert memory.user("ann").entities == []
+
+
+SECRETS = [
+    "I need to send 200 euros to IBAN DE89 3704 0044 0532 0130 00 by Friday.",
+    "Remind me to rotate the key sk-proj-abcdef1234567890.",
+    "I always use the pin 7788 for my phone.",
+    "postgresql://me:pa55w0rd@db.local/x is my database, I always use it.",
+    "AWS_SECRET_ACCESS_KEY=wJalrXUtnFEMI is mine, I prefer env vars.",
+    "I always log in as root with toor.",
+]
+
+
+@pytest.mark.parametrize("text", SECRETS)
+@pytest.mark.parametrize("name", ["default", "engine"])
+def test_F13_no_secret_leaves_its_chat_as_a_fact_or_an_entity(memory: Memory, text: str, name: str) -> None:
+    say(memory.chat("a", user="ann"), text)
+    told = asked(memory, "ann", "What must I do?", preset=name)
+    secret = next(word for word in ("0532", "sk-proj", "7788", "pa55w0rd", "wJalr", "toor") if word in text)
+    assert secret not in told + repr([memory.user("ann").facts, memory.user("ann").entities])
+
+
+def test_F13_a_message_that_is_not_remembered_names_no_entity_elsewhere(memory: Memory) -> None:
+    chat = memory.chat("a", user="ann")
+    chat.add(user("I must call my friend Tom about project Halo by 2026-06-01."), remember=False)
+    assert memory.user("ann").entities == []
+
+
+def test_D3_the_newer_word_holds_in_contexts_whatever_came_first(memory: Memory) -> None:
+    pairs = [("Always answer in English.", 1), ("From now on answer in Dutch.", 2)]
+    for name, order in (("ann", pairs), ("bob", pairs[::-1])):
+        for text, hour in order:
+            say(memory.chat(f"{name} {hour}", user=name), text, hour=hour)
+        told = asked(memory, name, "Who was Ada Lovelace?")
+        assert "Dutch" in told
+        assert "English" not in told
+
+
+def test_D3_a_chat_between_two_others_is_heard_in_any_order(memory: Memory) -> None:
+    story = [("I live in Berlin.", 1), ("I moved to Lyon last year.", 2), ("I live in Porto now.", 3)]
+    for number, order in enumerate(((0, 1, 2), (0, 2, 1), (1, 0, 2), (1, 2, 0), (2, 0, 1), (2, 1, 0))):
+        for at in order:
+            text, hour = story[at]
+            say(memory.chat(f"{number} {hour}", user=f"user {number}"), text, hour=hour)
+        told = asked(memory, f"user {number}", "Where do I live?")
+        assert ("Porto" in told, "Lyon" in told, "Berlin" in told) == (True, False, False), order
+
+
+def test_D3_a_word_about_one_medicine_does_not_end_an_illness(memory: Memory) -> None:
+    say(memory.chat("a", user="ann"), "I have a heart condition and take warfarin.", hour=1)
+    say(memory.chat("b", user="ann"), "I'm no longer taking warfarin.", hour=2)
+    assert "heart condition" in asked(memory, "ann", "Which sports can I do?")
+
+
+def test_F13_what_has_no_room_is_counted(memory: Memory) -> None:
+    for number, tree in enumerate(TREES):
+        texts = [f"Always put the {metal} {tree} label on the left side of the crate, please." for metal in METALS]
+        say(memory.chat(tree, user="ann"), *texts, hour=number)
+    context = memory.chat("new", user="ann").context("Good morning.", max_tokens=3000)
+    shown = context.sources["facts"] + context.sources["near"]
+    counted = f"and {len(TREES) * len(METALS) - shown} more that the user stated"
+    assert counted in context.to("text")
+    assert any("more of what the user stated" in piece.what for piece in context.explain().left_out)
+
+
+@pytest.mark.parametrize("bad", ["no", 0, 1, None])
+def test_F13_remember_is_true_or_false(memory: Memory, bad: object) -> None:
+    with pytest.raises(ConfigError, match="remember"):
+        memory.user("ann").remember = bad  # type: ignore[assignment]
+    if bad is not None:
+        with pytest.raises(ConfigError, match="remember"):
+            memory.chat("a", user="ann", remember=bad)  # type: ignore[arg-type]

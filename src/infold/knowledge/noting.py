@@ -137,11 +137,11 @@ class _Noting:
         self._owner: int | None = None
         self._words: list[Word] | None = None
 
-    def changed(self) -> None:
-        """Tell everybody who keeps what is known of the user."""
+    def changed(self, at: int = 0) -> int:
+        """Tell everybody who keeps what is known of the user; when the latest of it was said."""
         if self._owner is None:
             self._owner = owner_of(self._connection, self._row)
-        stated.touch_user(self._connection, self._owner)
+        return stated.touch_user(self._connection, self._owner, at)
 
     def take(self, line: Line, apart: bool) -> None:
         """Note a line that somebody said or wrote, unless a person has put it right."""
@@ -152,26 +152,28 @@ class _Noting:
 
     def keep(self, line: Line, apart: bool) -> None:
         """Note a line, and what it does to earlier ones."""
-        self.changed()
+        late = self.changed(line.said_at) > line.said_at
         connection, row = self._connection, self._row
         owner = -row.key if apart or self._owner is None else self._owner
         words = hints_of(line)
         key = stated.note(connection, row.key, owner, line, rank_of(line), words, apart)
         if owner > 0:  # what holds of a chat alone is worked out for those who ask
-            _meet(connection, row, owner, key, replace(line, chat=row.id), words)
+            _meet(connection, row, owner, key, replace(line, chat=row.id), words, late)
 
 
-def _meet(connection: Connection, row: ChatRow, owner: int, key: int, line: Line, words: Sequence[int]) -> None:
-    """Let a new line end earlier ones that it overrules, or be ended by one that was said later."""
+def _meet(
+    connection: Connection, row: ChatRow, owner: int, key: int, line: Line, words: Sequence[int], late: bool
+) -> None:
+    """Let a new line end earlier ones that it overrules, or where it comes late be ended by one that was said after it."""
     said = said_of(line)
-    if not (said.slot or said.changed or said.taken or said.brief or said.denies):
+    if not (late or said.slot or said.changed or said.taken or said.brief or said.denies):
         return  # it overrules nothing, and what only says the same is not shown twice
-    shared = 1 if said.slot or said.taken or said.changed else 2
+    shared = 1 if late or said.slot or said.taken or said.changed else 2
     some = stated.near(connection, owner, words, _MOST, shared=shared, ended=True)
     if said.brief or said.changed:
         some += stated.just_before(connection, row.key, owner, max(line.sources) - _NEAR)
     rows = sorted({one.key: one for one in some}.values(), key=_order)
-    if any(one.line.said_at > line.said_at for one in rows):
+    if late:
         _settle_some(connection, rows)
         return
     index = Index()

@@ -210,6 +210,7 @@ users = Table(
     Column("name", String, nullable=False),
     Column("remember", Integer, nullable=False, server_default="1"),  # 0: each chat for itself
     Column("pulse", BigInteger, nullable=False, server_default="0"),  # changes with all that is known of the user
+    Column("latest", BigInteger, nullable=False, server_default="0"),  # when the latest of it was said
     UniqueConstraint("tenant", "name", name="users_by_name"),
 )
 """Users of whom something is known over all their chats."""

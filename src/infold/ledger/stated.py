@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Integer, bindparam, delete, func, insert, or_, select, update
+from sqlalchemy import BigInteger, Integer, bindparam, case, delete, func, insert, or_, select, update
 
 from infold.ledger import line_rows
 from infold.ledger.archive import removed_seqs
@@ -133,7 +133,15 @@ _user = Query(
     lock=True,
 )
 _insert_user = Query(insert(users).values(tenant=P("tenant"), name=P("name")).returning(users.c.key))
-_touch_user = Query(update(users).where(users.c.key == P("of")).values(pulse=users.c.pulse + 1))
+_touch_user = Query(
+    update(users)
+    .where(users.c.key == P("of"))
+    .values(
+        pulse=users.c.pulse + 1,
+        latest=case((users.c.latest < P("at", type_=BigInteger), P("at", type_=BigInteger)), else_=users.c.latest),
+    )
+    .returning(users.c.latest)
+)
 _set_remember = Query(update(users).where(users.c.key == P("of")).values(remember=P("to"), pulse=users.c.pulse + 1))
 _delete_user = Query(delete(users).where(users.c.tenant == P("tenant"), users.c.name == P("name")))
 _set_away = Query(update(chats).where(chats.c.key == P("of")).values(away=P("to")))
@@ -173,10 +181,11 @@ def insert_user(connection: Connection, name: str) -> Known:
     return Known(int(_insert_user(connection, name=name).fetchone()[0]), True, 0)
 
 
-def touch_user(connection: Connection, key: int) -> None:
-    """Tell everybody who keeps what is known of a user to read it again."""
-    if key > 0:
-        _touch_user(connection, of=key)
+def touch_user(connection: Connection, key: int, at: int = 0) -> int:
+    """Tell everybody who keeps what is known of a user to read it again; when the latest of it was said, with what was said at
+    a moment."""
+    row = _touch_user(connection, of=key, at=at).fetchone() if key > 0 else None
+    return int(row[0]) if row else 0
 
 
 def set_remember(connection: Connection, key: int, remember: bool) -> None:

@@ -24,6 +24,7 @@ def upgrade() -> None:
         sa.Column("name", sa.String, nullable=False),
         sa.Column("remember", sa.Integer, nullable=False, server_default="1"),
         sa.Column("pulse", sa.BigInteger, nullable=False, server_default="0"),
+        sa.Column("latest", sa.BigInteger, nullable=False, server_default="0"),
         sa.UniqueConstraint("tenant", "name", name="users_by_name"),
     )
     op.add_column("stated", sa.Column("owner", key))
