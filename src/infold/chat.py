@@ -326,9 +326,9 @@ class Chat(Remembering, Changing):
             )
             view = beside_memory(self._memory.knowledge, connection, state, view)
             ask = question or last_question(view)
-            if ask is not None:
-                view = self.near(connection, state, view, ask.text, question is not None, budget)
             asks_back = ask is not None and self.asks_back(connection, state, ask.text, question is not None, budget)
+            if ask is not None:
+                view = self.near(connection, state, view, ask.text, question is not None, asks_back, budget)
             if ask is not None and policy.entities and (asks_back or not policy.recall_cap):
                 view = self.related(connection, state, view, ask.text, named=asks_back)
             if view.given and policy.memory_share and state.row.cursor:

@@ -129,9 +129,12 @@ class Remembering(Handle):
         """The entities of the chat's user, or of the chat where it has none."""
         return self._memory.knowledge.entities_for(connection, state.row)
 
-    def near(self, connection: Connection, state: State, view: View, question: str, given: bool, budget: int) -> View:
+    def near(
+        self, connection: Connection, state: State, view: View, question: str, given: bool, asks_back: bool, budget: int
+    ) -> View:
         """A view with what was stated that bears on a question, best first, and does not stand in the tail. The last message of
-        a chat counts as a question where it asks; as long as nothing is folded, always."""
+        a chat counts as a question where it asks; as long as nothing is folded, always. Of a chat whose messages are recalled
+        nothing is stated besides."""
         row = state.row
         if not state.policy.user_facts or not (given or not row.cursor or _asking(question)[0]):
             return view
@@ -148,7 +151,7 @@ class Remembering(Handle):
         found = [
             one
             for one in stated_before
-            if (here.isdisjoint(one.line.sources) if one.chat == row.key else is_personal(one.line))
+            if (not asks_back and here.isdisjoint(one.line.sources) if one.chat == row.key else is_personal(one.line))
         ]
         room = min(budget // NEAR_SHARE, NEAR_MOST)
         best: list[Line] = []
