@@ -354,3 +354,49 @@ def test_F13_remember_is_true_or_false(memory: Memory, bad: object) -> None:
     if bad is not None:
         with pytest.raises(ConfigError, match="remember"):
             memory.chat("a", user="ann", remember=bad)  # type: ignore[arg-type]
+
+
+OUTRIGHT = [
+    "I'm colour-blind.", "I'm vegan, so what could I cook with chickpeas?", "Since I'm pregnant, which cheeses can I eat?",
+    "I have ADHD.", "I'm hard of hearing.", "I take statins.", "We keep kosher at home.", "I can't swim.", "I speak Greek.",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", OUTRIGHT)
+def test_F13_what_is_outright_about_a_person_is_known_whatever_stands_beside_it(memory: Memory, text: str) -> None:
+    say(memory.chat("a", user="ann"), text)
+    assert text in asked(memory, "ann", "Plan my day.")
+
+
+OTHERS = [
+    "Hypothetically, I'm a widower with two kids.", "Tom told me he's allergic to cats.", "My dad: I'm allergic to bees!",
+    "The form says: I am over 18 and I live in Canada.", "Test sentence for TTS: I have a severe nut allergy.",
+    "Write a first-person story: I am a widow from Lisbon. I always wear black.", "For the logo I prefer blue.",
+    "Dear team,\nI'm allergic to latex.\nPlease proofread the text above.", "explain it like I'm five, just this once",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", OTHERS)
+def test_F13_what_others_say_or_may_be_is_not_known(memory: Memory, text: str) -> None:
+    say(memory.chat("a", user="ann"), text)
+    context = memory.chat("b", user="ann").context("Plan my day.", max_tokens=3000)
+    assert (context.sources["facts"], context.sources["near"]) == (0, 0)
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("I live in Porto.", "We just relocated to Braga."),
+        ("I work at Bosch.", "I started at Zeiss on Monday."),
+        ("I'm 41 years old.", "I turned 42 yesterday."),
+        ("Ich wohne in Köln.", "Ich bin nach Mainz gezogen."),
+    ],
+)
+def test_D3_a_new_home_job_or_age_takes_the_place_of_the_old_one_in_any_words(
+    memory: Memory, before: str, after: str
+) -> None:
+    say(memory.chat("a", user="ann"), before, hour=1)
+    say(memory.chat("b", user="ann"), after, hour=2)
+    told = asked(memory, "ann", "Plan my day.")
+    assert after.removesuffix(".") in told
+    assert before not in told

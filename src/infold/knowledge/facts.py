@@ -9,6 +9,7 @@ from infold.knowledge.standing import KNOWN, rank_of
 from infold.lines.line import CONFLICTING, CURRENT, PERSON, SUPERSEDED, Line, is_standing
 from infold.lines.merging import said_of
 from infold.quoting import replacing
+from infold.quoting.alike import LIVES
 from infold.quoting.closing import finished
 
 _OWED = ("goal", "open")
@@ -83,4 +84,5 @@ def overrules(line: Line) -> bool:
     if not line.own:
         return False
     said = said_of(line)
-    return said.changed or said.brief or bool(said.taken)
+    lives = said.slot is not None and said.slot.owner == "me" and bool(said.slot.of & LIVES)
+    return said.changed or said.brief or bool(said.taken) or lives

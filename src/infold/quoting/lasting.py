@@ -63,9 +63,10 @@ _IF = re.compile(
 _TOLD = re.compile(
     r"\b(?:he|she|they|it|who|one|boss|manager|friend|colleague|mother|mum|mom|father|dad|wife|husband|partner|sister|brother|doctor|teacher|neighbou?r) (?:always |once |just |also |used to )?"
     r"(?:says?|said|told|keeps? saying|insists?|claims?|wrote|writes|asks?|asked|thinks?|wants?)\b|\baccording to\b"
-    r"|\b(?:note|sign|e-?mail|letter|text|post|review|lyrics?|slogan|motto|tweet|article|label|manual|policy|poster|recipe|comment|bio|profile)\b[^.!?]{0,40}?(?:\b(?:says?|said|reads?|goes|wrote)\b|:)",
+    r"|\b(?:note|sign|e-?mail|letter|text|post|review|lyrics?|slogan|motto|tweet|article|label|manual|policy|poster|recipe|comment|bio|profile|cv|r[eé]sum[eé]|template|sample|story)\b[^.!?]{0,40}?(?:\b(?:says?|said|reads?|goes|wrote)\b|:)",
     re.IGNORECASE,
 )
+_NAMED = re.compile(r"\b[A-Z][a-zà-ÿ]+ (?:told|says|said|wrote|writes|claims|thinks|asked)\b")
 _SPEAKER = re.compile(
     r"^\W*(?!(?:ps|btw|fyi|note|also|so|and|but|oh|update)\b)(?:[A-Z][\w.]*|my \w+)(?: \w+){0,2}: ", re.IGNORECASE
 )
@@ -81,6 +82,7 @@ _HABIT = re.compile(
 
 
 _WORKED_ON = re.compile(
+    r"\b(?:write|draft|compose|create|invent)\b[^.!?\n]{0,40}\b(?:story|poem|song|novel|scene|script|dialogue|monologue|cv|r[eé]sum[eé]|cover letter|persona|character)\b|"
     r"\b(?:proofread|translate|summari[sz]e|rewrite|rephrase|polish|shorten|improve|edit|correct|fix|review|check)\b[^.!?\n]{0,40}\b(?:this|these|above|below|following|text|e?-?mail|letter|draft|note|post|paragraph)\b",
     re.IGNORECASE,
 )
@@ -105,6 +107,7 @@ def stays(words: str, before: str, said: str) -> bool:
         or _REPORTED.search(before.rpartition("\n\n")[2])
         or _STORY.search(words)
         or _SPEAKER.match(words)
+        or _NAMED.search(words)
         or _REPORTED.search(words)
         or _WORKED_ON.search(said[:_READ_AT_MOST])
         or is_secret(words)
@@ -135,8 +138,8 @@ _CUE = re.compile(
 
 
 _CHANGE = re.compile(
-    r"\b(?:now|new|mov(?:ed|ing)|chang\w+|no longer|any ?more|instead|switch\w*|stopp?(?:ed)?|quit|started|turned|relocated|joined|g[ai]ve up|given up|scrap|actually|correction|make (?:it|that|them)|better|updated?|forget"
-    r"|jetzt|neue\w*|umgezogen|nicht mehr|statt\w*|maintenant|déménagé|plus|ahora|mudé|ya no|agora|mudei|mais)\b|现在|不再|改|搬"
+    r"\b(?:now|new|mov(?:ed|ing)|chang\w+|no longer|any ?more|instead|switch\w*|stopp?(?:ed)?|quit|started|turned|relocated|joined|live|work|g[ai]ve up|given up|scrap|actually|correction|make (?:it|that|them)|better|updated?|forget"
+    r"|jetzt|neue\w*|gezogen|umgezogen|wohne|arbeite|nicht mehr|statt\w*|maintenant|déménagé|plus|ahora|mudé|ya no|agora|mudei|mais)\b|现在|不再|改|搬"
 )
 
 
