@@ -131,6 +131,15 @@ def test_F14_a_later_word_of_the_user_outranks_it_at_once(
     assert corrected not in shown
 
 
+def test_F14_what_was_corrected_can_be_confirmed_and_retracted(memory: Memory) -> None:
+    say(memory.chat("a", user="ann"), "I live in Berlin.")
+    ann = memory.user("ann")
+    fact = ann.correct(ann.facts[0], "I live in Bremen.")
+    assert ann.confirm(fact).standing == 1000
+    ann.retract(fact)
+    assert ann.facts == ()
+
+
 def test_F14_a_fact_that_was_said_twice_is_retracted_once(memory: Memory) -> None:
     for name in "ab":
         say(memory.chat(name, user="ann"), "I'm allergic to kiwi.")

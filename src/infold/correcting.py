@@ -54,7 +54,8 @@ def say(memory: Memory, chat: Chat, how: str, line: str | Line, by: str, text: s
             store.bump(connection, row.key)
         chat.cache = None
     memory.emit(events)
-    return word.result
+    result = word.result
+    return next((fact for fact in chat.facts if result is not None and fact.text == result.text), result)
 
 
 def _checked(text: object) -> str:
