@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -400,3 +402,19 @@ def test_D3_a_new_home_job_or_age_takes_the_place_of_the_old_one_in_any_words(
     told = asked(memory, "ann", "Plan my day.")
     assert after.removesuffix(".") in told
     assert before not in told
+
+
+def test_F9_a_new_user_speaks_in_several_chats_at_once(url: str) -> None:
+    memories = [Memory(url), Memory(url)]
+    barrier = threading.Barrier(8)
+
+    def speak(number: int) -> None:
+        chat = memories[number % 2].chat(f"chat {number}", user="ann")
+        barrier.wait(60)
+        chat.add([user(f"I'm allergic to {TREES[number]} pollen."), assistant("I see.")])
+
+    with ThreadPoolExecutor(8) as threads:
+        list(threads.map(speak, range(8)))
+    for memory in memories:
+        assert len(memory.user("ann").facts) == 8
+        memory.close()

@@ -213,7 +213,7 @@ def owner_of(connection: Connection, row: ChatRow) -> int:
         return -row.key
     known = stated.user(connection, row.known_as)
     if known is None:
-        known = stated.insert_user(connection, row.known_as)
+        known = stated.begin_user(connection, row.known_as)
         for other in derived.chats_of_user(connection, row.known_as):  # what an earlier version noted
             if stated.is_unowned(connection, other) and (one := store.chat_by_key(connection, other)):
                 _give(connection, one, known.key if one.known_as else -one.key)
@@ -232,7 +232,7 @@ def own(connection: Connection, row: ChatRow) -> None:
 
 def set_remember(connection: Connection, user: str, remember: bool) -> None:
     """Note whether what a user says in one chat may be known in the others."""
-    known = stated.user(connection, user) or stated.insert_user(connection, user)
+    known = stated.user(connection, user) or stated.begin_user(connection, user)
     stated.set_remember(connection, known.key, remember)
     for key in derived.chats_of_user(connection, user):
         if row := store.chat_by_key(connection, key):

@@ -177,8 +177,10 @@ def user(connection: Connection, name: str) -> Known | None:
     return Known(row[0], bool(row[1]), row[2]) if row else None
 
 
-def insert_user(connection: Connection, name: str) -> Known:
-    return Known(int(_insert_user(connection, name=name).fetchone()[0]), True, 0)
+def begin_user(connection: Connection, name: str) -> Known:
+    """What is stored of a user of whom nothing was; others may begin at the same moment."""
+    connection.alone(f"user {name}")
+    return user(connection, name) or Known(int(_insert_user(connection, name=name).fetchone()[0]), True, 0)
 
 
 def touch_user(connection: Connection, key: int, at: int = 0) -> int:
