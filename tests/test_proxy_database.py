@@ -134,7 +134,8 @@ def test_many_requests_while_the_database_is_locked(tmp_path: Path) -> None:
             answer = proxied.post(CHAT, body(CHAT, user("0"), user("After")), X_Infold_Chat="crowd 0")
             assert answer.status_code == 200
             found = proxied.api.get("/v1/chats")  # an error while it is still left alone
-            return found.status_code == 200 and "crowd 0" in proxied.chats()
+            there = found.status_code == 200 and "crowd 0" in proxied.chats()
+            return there and len(proxied.messages("crowd 0")) >= 2  # else it went without memory once more
 
         eventually(after, bool)  # when it is tried again
         proxied.kept("crowd 0", 3)
