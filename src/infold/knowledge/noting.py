@@ -282,8 +282,9 @@ def catch_up(connection: Connection, key: int, upto: int | None = None) -> bool:
     last = min(row.last_seq, upto or row.last_seq) if row is not None else 0
     if row is None or row.read_to >= last:
         return False
-    note(connection, row, store.messages_between(connection, key, row.read_to + 1, min(last, row.read_to + BATCH)))
-    return True
+    messages = store.messages_between(connection, key, row.read_to + 1, min(last, row.read_to + BATCH))
+    note(connection, row, messages)
+    return bool(messages)  # whoever waits for the rest must not wait for what is not there
 
 
 def read_up(database: Database, chat: int | None, user: str | None) -> None:
