@@ -62,7 +62,7 @@ class Process:
             self._child.kill()
             self._child.wait()
 
-    def stop(self, seconds: float = 30) -> int:
+    def stop(self, seconds: float = 120) -> int:
         """Tell it to end; its exit code."""
         assert self._child is not None, "it was started"
         self._child.send_signal(signal.SIGTERM)

@@ -23,7 +23,7 @@ KEY = "sk-of-the-client"
 CHAT, RESPONSES, MESSAGES = "/v1/chat/completions", "/v1/responses", "/v1/messages"
 
 
-def eventually(look: Callable[[], T], good: Callable[[T], bool], seconds: float = 30) -> T:
+def eventually(look: Callable[[], T], good: Callable[[T], bool], seconds: float = 90) -> T:
     """What is seen when it is good; a reply is kept after the client has it, so one has to look again."""
     deadline = time.monotonic() + seconds
     while not good(seen := look()):
