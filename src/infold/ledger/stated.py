@@ -14,18 +14,20 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import BigInteger, Integer, bindparam, case, delete, func, insert, or_, select, update
+from sqlalchemy import BigInteger, bindparam, case, delete, func, insert, or_, select, update
 
 from infold.ledger import line_rows
 from infold.ledger.archive import removed_seqs
 from infold.ledger.mentions import Damaged
 from infold.ledger.query import Connection, Query, among
-from infold.ledger.schema import chats, hints, stated, users
+from infold.ledger.schema import Key, chats, hints, stated, users
 from infold.lines.line import Line, Place
 
 log = logging.getLogger("infold")
 P = bindparam
 _BESIDE = ("seq",)
+_HITS = 1000
+"""Rows that are looked at for some words: nobody waits for words that everything has."""
 
 _COLUMNS = [*line_rows.columns(stated), stated.c.seq, stated.c.seal, stated.c.key, chats.c.id]
 _HELD = [stated.c.rank, stated.c.chat, stated.c.ended, *_COLUMNS]
@@ -57,12 +59,7 @@ _held = Query(
 _count_held = Query(
     select(func.count()).where(stated.c.owner == P("of"), stated.c.ended.is_(None), stated.c.rank >= P("least"))
 )
-_hits = (
-    select(hints.c.line)
-    .where(hints.c.owner == P("of"), among(hints.c.word, "words"))
-    .limit(1000)  # nobody waits for words that everything has
-    .subquery()
-)
+_hits = select(hints.c.line).where(hints.c.owner == P("of"), among(hints.c.word, "words")).limit(P("hits")).subquery()
 _found = (
     select(_hits.c.line)
     .group_by(_hits.c.line)
@@ -73,7 +70,7 @@ _found = (
 )
 _near = Query(
     _held_rows.join(_found, _found.c.line == stated.c.key)
-    .where(or_(stated.c.ended.is_(None), P("ended", type_=Integer) == 1))
+    .where(or_(stated.c.ended.is_(None), stated.c.owner == P("ended", type_=Key)))
     .order_by(stated.c.said_at, stated.c.chat, stated.c.seq, stated.c.key)
 )
 _later = stated.alias()
@@ -296,7 +293,15 @@ def near(
     wanted = json.dumps(sorted(set(words)))
     if wanted == "[]":
         return []
-    return _as_held(_near(connection, of=owner, words=wanted, most=most, shared=shared, ended=int(ended)))
+    values = {
+        "of": owner,
+        "words": wanted,
+        "most": most,
+        "shared": shared,
+        "hits": _HITS,
+        "ended": owner if ended else 0,
+    }
+    return _as_held(_near(connection, **values))
 
 
 def places_between(connection: Connection, chat: int, first: int, last: int) -> set[tuple[Place, ...]]:
